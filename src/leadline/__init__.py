@@ -1,0 +1,14 @@
+"""Leadline: deep learning with what theory predicts beside what is measured."""
+
+import lazy_loader as lazy
+
+__version__ = "0.1.0"
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submodules=[
+        "agents", "claims", "coding", "data", "dichotomies", "evidence", "margins", "memories", "networks",
+        "neurons", "perceptrons",
+    ],
+    submod_attrs={"claims": ["check"]},
+)  # fmt: skip

@@ -1,0 +1,50 @@
+"""The `leadline` command and how its errors are told."""
+
+import os
+import sys
+
+import typer
+from typer.exceptions import TyperException
+
+from .check import check
+from .cite import cite
+from .claims import claims
+from .falsify import falsify
+
+app = typer.Typer(
+    name="leadline",
+    help="Deep learning, theory beside measurement: run every claim of a graduate curriculum and see whether it holds.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+app.command()(claims)
+app.command()(check)
+app.command()(falsify)
+app.command()(cite)
+
+
+def run() -> None:
+    """Run the command line; a user's mistake is one sentence on stderr and exit code 2."""
+    from leadline.evidence.parameters import BadInput
+
+    try:
+        code = app(standalone_mode=False) or 0
+    except typer.Exit as leave:
+        code = leave.exit_code
+    except (BadInput, TyperException) as mistake:
+        print(f"leadline: {_sentence(mistake)}", file=sys.stderr)
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        print("leadline: stopped; the same command goes on from here.", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _sentence(mistake: Exception) -> str:
+    message = mistake.format_message() if isinstance(mistake, TyperException) else str(mistake)
+    return " ".join(message.split())

@@ -1,0 +1,107 @@
+"""`leadline check`: run entries and say whether they hold."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from leadline.evidence.registry import Entry
+    from leadline.evidence.runner import Task
+
+_SLOW_FACTOR = 10
+
+
+def check(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The entries to run.")] = None,
+    chapter: Annotated[str, typer.Option(help="Run a whole chapter.")] = "",
+    all: Annotated[bool, typer.Option("--all", help="Run everything.")] = False,
+    slow: Annotated[bool, typer.Option("--slow", help="With --chapter or --all: run slow entries too.")] = False,
+    set: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all randomness.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, max=256, help="Worker processes; 0: one a core.")] = 0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds an entry may take (10 times that if slow).")] = 120,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
+    out: Annotated[Path | None, typer.Option(help="Keep findings, figures and an index.html here.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what the --out directory already has.")] = False,
+) -> int:
+    """Run entries: exit code 0 if all is as theory says (and every printed error fails), 1 if not, 2 on bad input."""
+    from leadline.evidence.execution import versions
+    from leadline.evidence.runner import run_tasks
+    from leadline.evidence.store import RunDirectory
+
+    from . import show
+
+    tasks = _tasks(ids or [], chapter, all, slow, set or [], seed)
+    limit = timeout * (_SLOW_FACTOR if any(t.entry.slow for t in tasks) else 1)
+    workers = min(jobs or os.cpu_count() or 1, len(tasks))
+    directory = RunDirectory(out or _unfinished(tasks))
+    with directory.open() as run:
+        if fresh:
+            run.clear()
+        done = run.done(tasks, versions())
+        left = [t for t in tasks if t.key not in done]
+        show.resumed(run, len(done), kept=out is not None)
+        with show.progress(len(tasks), len(done), quiet=not left) as bar:
+            for finding in run_tasks(left, jobs=workers, timeout=limit, running=bar.running):
+                run.append(finding)
+                done[finding.key] = finding
+                bar.finished(finding, announce=len(tasks) > 1 and not json)
+        findings = [done[t.key] for t in tasks]
+        entries = {t.entry.id: t.entry for t in tasks}
+        if out:
+            from leadline.evidence.gallery import write_gallery
+
+            with show.drawing(sum(len(f.figures) for f in findings)) as advance:
+                write_gallery(out, findings, entries, advance)
+        else:
+            run.clear()
+    show.report(findings, entries, as_json=json, out=out)
+    return 1 if [f for f in findings if not f.as_expected] else 0
+
+
+def _tasks(ids: list[str], chapter: str, everything: bool, slow: bool, settings: list[str], seed: int) -> "list[Task]":
+    from leadline import claims
+    from leadline.evidence.parameters import BadInput, unknown
+    from leadline.evidence.registry import entries, entry
+    from leadline.evidence.runner import Task
+
+    if sum((bool(ids), bool(chapter), everything)) != 1:
+        raise BadInput("Say what to run: one or more ids, or --chapter NAME, or --all.")
+    claims.load()
+    if ids:
+        chosen = [entry(id) for id in dict.fromkeys(ids)]
+    else:
+        chosen = [e for e in entries(chapter=chapter) if slow or not e.slow]
+    given = _settings(settings)
+    for name in given:
+        if not any(name == p.name for e in chosen for p in e.parameters):
+            raise BadInput(unknown("parameter", name, dict.fromkeys(p.name for e in chosen for p in e.parameters)))
+    return [Task.of(e, _own(e, given), seed) for e in chosen]
+
+
+def _own(entry: "Entry", given: dict[str, str]) -> dict[str, str]:
+    return {p.name: given[p.name] for p in entry.parameters if p.name in given}
+
+
+def _settings(settings: list[str]) -> dict[str, str]:
+    from leadline.evidence.parameters import BadInput
+
+    given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise BadInput(f"--set {setting} does not say NAME=VALUE, as in --set margin=0.2.")
+        given[name.strip().replace("-", "_")] = value.strip()
+    return given
+
+
+def _unfinished(tasks: "list[Task]") -> Path:
+    """Where a run without --out keeps its findings until it is finished: one place for one command."""
+    import hashlib
+
+    from leadline.evidence.runner import cache_directory
+
+    digest = hashlib.sha256(repr([t.key for t in tasks]).encode()).hexdigest()[:16]
+    return cache_directory() / "runs" / digest

@@ -1,0 +1,191 @@
+"""What the terminal shows: tables on stdout, progress and notices on stderr."""
+
+import contextlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from leadline.evidence.falsifier import Attack
+from leadline.evidence.finding import Finding
+from leadline.evidence.registry import Entry
+from leadline.evidence.store import RunDirectory
+from leadline.evidence.words import comparison_verdict, finding_verdict, mark, number, relation
+
+output = Console()
+notices = Console(stderr=True)
+
+_STYLES = {"✓": "green", "✗": "bold red", "!": "bold red", "○": "yellow", "–": "dim"}
+
+
+def entry_table(entries: list[Entry]) -> Table:
+    table = Table("id", "kind", "says", box=None, pad_edge=False, header_style="bold")
+    table.columns[0].no_wrap = True
+    for entry in entries:
+        table.add_row(f"[bold]{entry.id}[/]", entry.kind, escape(entry.says))
+    return table
+
+
+def comparison_table(finding: Finding) -> Table:
+    table = Table("", "what", "measured", "", "predicted", "slack", "verdict", box=None, pad_edge=False,
+                  header_style="bold")  # fmt: skip
+    for column in (2, 4, 5):
+        table.columns[column].justify = "right"
+    for c in finding.comparisons:
+        sign = "✓" if c.as_expected and not c.unmet else "–" if c.unmet else "✗"
+        if c.as_expected and c.verdict == "vacuous":
+            sign = "○"
+        what = f"{c.what} [dim](printed by {c.printed_by}: {escape(c.form)})[/]" if c.printed_by else escape(c.what)
+        if c.cases > 1:
+            what += f" [dim](worst of {c.cases})[/]"
+        table.add_row(f"[{_STYLES[sign]}]{sign}[/]", what, number(c.measured), relation(c), number(c.predicted),
+                      "" if c.unmet else number(c.slack), escape(comparison_verdict(c)))  # fmt: skip
+    return table
+
+
+def resumed(run: RunDirectory, done: int, *, kept: bool) -> None:
+    """Say what is taken from an earlier run, and what of it could not be read."""
+    if run.damaged:
+        lines = "line" if run.damaged == 1 else "lines"
+        notice = f"{run.damaged} damaged {lines} in {run.file} skipped; what they held runs again."
+        notices.print(notice, highlight=False, soft_wrap=True)
+    if done:
+        hint = "; --fresh runs them again" if kept else ""
+        notices.print(f"{done} findings taken from an earlier run{hint}.", highlight=False)
+
+
+class Bar:
+    """The progress bar of a check: how many are finished, and which are being run."""
+
+    def __init__(self, progress: Progress, task: Any):
+        self._progress, self._task = progress, task
+
+    def running(self, tasks: list) -> None:
+        self._progress.update(self._task, now=", ".join(t.entry.id for t in tasks))
+
+    def finished(self, finding: Finding, *, announce: bool) -> None:
+        self._progress.advance(self._task)
+        if announce:
+            output.print(_line(finding), highlight=False)
+
+
+@contextlib.contextmanager
+def progress(total: int, done: int, *, quiet: bool) -> Iterator[Bar]:
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("[dim]{task.fields[now]}"))
+    with Progress(*columns, console=notices, transient=True, disable=quiet or not notices.is_terminal) as bar:
+        yield Bar(bar, bar.add_task("check", total=total, completed=done, now=""))
+
+
+@contextlib.contextmanager
+def drawing(total: int) -> Iterator[Callable[[], None]]:
+    columns = (TextColumn("drawing figures"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=notices, transient=True, disable=not notices.is_terminal) as bar:
+        task = bar.add_task("draw", total=total)
+        yield lambda: bar.advance(task)
+
+
+@contextlib.contextmanager
+def searching(id: str, budget: float) -> Iterator[Callable[[Attack], None]]:
+    start = time.monotonic()
+    columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.fields[now]}"))
+    with Progress(*columns, console=notices, transient=True, disable=not notices.is_terminal) as bar:
+        task = bar.add_task(id, total=budget, now="")
+
+        def update(attack: Attack) -> None:
+            best = "" if attack.worst is None else f", least slack {number(attack.worst.slack)}"
+            bar.update(task, completed=time.monotonic() - start, now=f"{attack.runs} runs{best}")
+
+        yield update
+
+
+def report(findings: list[Finding], entries: dict[str, Entry], *, as_json: bool, out: Path | None) -> None:
+    """The result of a check: JSON, the comparisons of what needs attention (or of all, if few), a summary."""
+    if as_json:
+        record = {"findings": [f.to_json(figures=False) for f in findings], "summary": _summary(findings)}
+        print(json.dumps(record, ensure_ascii=False, indent=2))
+        return
+    for finding in findings:
+        if len(findings) <= 3 or not finding.as_expected:
+            _print_finding(finding, entries[finding.id])
+    if len(findings) > 1:
+        output.print(_summary_sentence(findings), highlight=False)
+    if out:
+        output.print(f"Findings and figures: {out / 'index.html'}", highlight=False, soft_wrap=True)
+
+
+def attack(attack: Attack, entry: Entry, *, as_json: bool) -> None:
+    """The result of a search for a counterexample."""
+    worst = attack.worst
+    if as_json:
+        record = {
+            "id": attack.id,
+            "violated": attack.violated,
+            "runs": attack.runs,
+            "by_chance": attack.by_chance,
+            "seconds": attack.seconds,
+            "worst": worst.to_json(figures=False) if worst else None,
+            "errors": [f.to_json(figures=False) for f in attack.errors],
+        }
+        print(json.dumps(record, ensure_ascii=False, indent=2))
+        return
+    if worst is None:
+        output.print(f"{attack.id}: no run ended within {attack.seconds:g} s; give a larger --budget.", highlight=False)
+    else:
+        outcome = "[bold red]✗ violated[/]" if attack.violated else "[green]✓ no violation found[/]"
+        output.print(f"{outcome} in {attack.runs} runs ({attack.seconds:g} s). The worst case:", highlight=False)
+        _print_finding(worst, entry)
+        output.print(f"Again: {worst.command}", highlight=False, soft_wrap=True)
+    if attack.by_chance:
+        notice = f"{attack.by_chance} statistical misses were chance: fresh seeds did not repeat them."
+        output.print(notice, highlight=False)
+    if attack.errors:
+        first = attack.errors[0]
+        notices.print(f"{len(attack.errors)} runs did not end, the first: {first.command}: {escape(first.error)}",
+                      highlight=False, soft_wrap=True)  # fmt: skip
+
+
+def _print_finding(finding: Finding, entry: Entry) -> None:
+    output.print(_line(finding, entry), highlight=False)
+    output.print(f"[dim]{escape(entry.says)}[/]", highlight=False)
+    if finding.error:
+        output.print(f"[red]{escape(finding.error)}[/]\n", highlight=False)
+        return
+    output.print(comparison_table(finding), highlight=False)
+    output.print()
+
+
+def _line(finding: Finding, entry: Entry | None = None) -> str:
+    sign = mark(finding)
+    failing = sum(bool(c.printed_by) and c.as_expected and not c.unmet for c in finding.comparisons)
+    printed = f", {failing} printed {'error fails' if failing == 1 else 'errors fail'}" if failing else ""
+    return (
+        f"[{_STYLES[sign]}]{sign}[/] [bold]{finding.id}[/] {finding_verdict(finding, entry)}{printed} "
+        f"[dim]{finding.seconds:.1f} s[/]"
+    )
+
+
+def _summary(findings: list[Finding]) -> dict[str, Any]:
+    printed = [c for f in findings for c in f.comparisons if c.printed_by and not c.unmet]
+    verdicts = Counter("error" if f.verdict is None else str(f.verdict) for f in findings)
+    return {
+        "entries": len(findings),
+        "as_expected": sum(f.as_expected for f in findings),
+        "verdicts": dict(verdicts),
+        "comparisons": sum(len(f.comparisons) for f in findings),
+        "printed": len(printed),
+        "printed_failing": sum(c.as_expected for c in printed),
+    }
+
+
+def _summary_sentence(findings: list[Finding]) -> str:
+    s = _summary(findings)
+    counts = ", ".join(f"{n} {word}" for word, n in sorted(s["verdicts"].items(), key=lambda item: -item[1]))
+    printed = f"; {s['printed_failing']} of {s['printed']} printed errors fail as they must" if s["printed"] else ""
+    return f"{s['entries']} entries, {s['comparisons']} comparisons: {counts}{printed}."

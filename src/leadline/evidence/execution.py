@@ -1,0 +1,65 @@
+"""Running one entry, in this process."""
+
+import functools
+import hashlib
+import platform
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .comparison import Comparison, Inapplicable
+from .figure import Figure
+from .finding import Finding
+from .parameters import resolve
+from .registry import Entry
+
+_VERSIONED = ("jax", "numpy", "scipy", "equinox")
+
+
+def run_entry(
+    entry: Entry,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    *,
+    observe: Callable[[Comparison | Figure], None] = lambda _: None,
+) -> Finding:
+    """Run an entry with 64-bit numbers, whatever the surrounding setting, and collect what it yields.
+
+    `observe` sees each comparison and figure as it comes. Errors of the entry itself are raised.
+    """
+    import jax
+
+    values = resolve(entry.parameters, parameters or {})
+    comparisons: list[Comparison] = []
+    figures: list[Figure] = []
+    start = time.perf_counter()
+    with jax.enable_x64(True):
+        try:
+            for item in entry.run(jax.random.key(seed), **values):
+                (figures if isinstance(item, Figure) else comparisons).append(item)
+                observe(item)
+        except Inapplicable as unmet:
+            comparisons.append(_inapplicable(str(unmet)))
+    if not any(not c.printed_by for c in comparisons):
+        raise RuntimeError(f"{entry.id} compared nothing, so it could not fail; this is a defect of the entry.")
+    seconds = round(time.perf_counter() - start, 3)
+    return Finding(entry.id, values, seed, tuple(comparisons), tuple(figures), "", seconds, versions())
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """The versions that a finding depends on; `source` is a digest of this package's own files."""
+    from leadline import __version__
+
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes())
+    own = {"leadline": __version__, "source": digest.hexdigest()[:12], "python": platform.python_version()}
+    return own | {name: version(name) for name in _VERSIONED}
+
+
+def _inapplicable(assumption: str) -> Comparison:
+    return Comparison("assumption", "met", False, True, -1.0, unmet=assumption)

@@ -1,0 +1,114 @@
+"""Findings as HTML: a fragment for notebooks, and a directory of figures with an index.html that opens from disk."""
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import registry, words
+from .finding import Finding
+from .parameters import BadInput
+from .registry import Entry
+from .sources import SOURCES
+
+FIGURES = "figures"
+
+
+def write_gallery(
+    directory: Path,
+    findings: Sequence[Finding],
+    entries: Mapping[str, Entry],
+    advance: Callable[[], None] = lambda: None,
+) -> None:
+    """Write every figure as SVG and PNG, and an index.html that shows all findings."""
+    (directory / FIGURES).mkdir(parents=True, exist_ok=True)
+    pictures: dict[str, list[dict[str, str]]] = {}
+    for finding in findings:
+        pictures[finding.id] = []
+        for number, figure in enumerate(finding.figures, start=1):
+            stem = f"{FIGURES}/{finding.id}-{number}"
+            _replace(directory / f"{stem}.svg", figure.svg().encode())
+            _replace(directory / f"{stem}.png", figure.png())
+            pictures[finding.id].append({"title": figure.title, "source": f"{stem}.svg"})
+            advance()
+    page = (
+        _templates()
+        .get_template("index.html")
+        .render(cards=[_card(f, entries[f.id], pictures[f.id]) for f in findings], style=_style())
+    )
+    _replace(directory / "index.html", page.encode())
+
+
+def finding_fragment(finding: Finding) -> str:
+    """A finding as a piece of HTML with its figures inside."""
+    drawn = [{"title": f.title, "svg": f.svg()} for f in finding.figures]
+    return (
+        _templates()
+        .get_template("fragment.html")
+        .render(card=_card(finding, registry.entry(finding.id), drawn), style=_style())
+    )
+
+
+def mathml(formula: str) -> str:
+    """LaTeX as MathML, which browsers draw without any script."""
+    from latex2mathml.converter import convert
+
+    return convert(formula, display="block")
+
+
+def _card(finding: Finding, entry: Entry, pictures: list[dict[str, str]]) -> dict[str, Any]:
+    return {
+        "finding": finding,
+        "entry": entry,
+        "formula": mathml(entry.formula) if entry.formula else "",
+        "verdict": words.finding_verdict(finding, entry),
+        "mark": words.mark(finding),
+        "tone": _tone(finding),
+        "rows": [
+            {
+                "c": c,
+                "measured": words.number(c.measured),
+                "relation": words.relation(c),
+                "predicted": words.number(c.predicted),
+                "slack": "" if c.unmet else words.number(c.slack),
+                "verdict": words.comparison_verdict(c),
+                "mark": "–" if c.unmet else words.MARKS[c.verdict] if not c.printed_by else "✗",
+                "tone": "quiet" if c.unmet else "good" if c.as_expected else "bad",
+            }
+            for c in finding.comparisons
+        ],
+        "pictures": pictures,
+        "sources": [SOURCES[s].citation for s in entry.sources],
+    }
+
+
+def _tone(finding: Finding) -> str:
+    if not finding.as_expected:
+        return "bad"
+    return {"holds": "good", "vacuous": "warn"}.get(str(finding.verdict), "quiet")
+
+
+@functools.cache
+def _templates() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("leadline.evidence"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def _style() -> str:
+    return (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise BadInput(f"Cannot write {path} ({error.strerror}); make room or choose another --out.") from None

@@ -1,0 +1,124 @@
+"""Running many entries in worker processes: in parallel, each with a time limit, none able to harm another."""
+
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from concurrent.futures import TimeoutError as TaskTimeout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from . import worker
+from .execution import versions
+from .finding import Finding, task_key
+from .parameters import resolve
+from .registry import Entry
+
+_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Task:
+    """One entry to run at given parameters and seed."""
+
+    entry: Entry
+    parameters: dict[str, Any]
+    seed: int
+
+    @classmethod
+    def of(cls, entry: Entry, given: Mapping[str, Any] = {}, seed: int = 0) -> "Task":
+        """A task with every parameter checked and filled in."""
+        return cls(entry, resolve(entry.parameters, given), seed)
+
+    @property
+    def key(self) -> tuple:
+        return task_key(self.entry.id, self.parameters, self.seed)
+
+    def failed(self, error: str, seconds: float = 0.0) -> Finding:
+        return Finding(self.entry.id, self.parameters, self.seed, error=error, seconds=seconds, versions=versions())
+
+
+class Workers(contextlib.AbstractContextManager):
+    """A pool of worker processes, each restarted when it crashes or overruns its time."""
+
+    def __init__(self, jobs: int = 1, *, memory: int | None = None):
+        from pebble import ProcessPool
+
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._pool = ProcessPool(
+            max_workers=jobs,
+            context=multiprocessing.get_context("spawn"),
+            initializer=worker.prepare,
+            initargs=(max(1, cores // jobs), memory or _physical_memory() // jobs, str(cache_directory() / "xla")),
+        )
+
+    def submit(self, task: Task, timeout: float) -> Any:
+        """A future of the task's finding in JSON; cancelling it ends the worker at once."""
+        arguments = (task.entry.module, task.entry.id, task.parameters, task.seed)
+        return self._pool.schedule(worker.perform, args=arguments, timeout=timeout)
+
+    def run(self, task: Task, timeout: float) -> Finding:
+        """The task's finding; a crash, a time-out or a lack of memory is its error."""
+        return collect(self.submit(task, timeout), task, timeout)
+
+    def __exit__(self, *failure: Any) -> None:
+        self._pool.stop()
+        self._pool.join()
+
+
+def collect(future: Any, task: Task, timeout: float) -> Finding:
+    """The finding of a finished (or awaited) future, whatever became of it."""
+    from pebble import ProcessExpired
+
+    try:
+        return Finding.loads(future.result())
+    except TaskTimeout:
+        return task.failed(f"stopped after {timeout:g} s, its time limit; raise it with --timeout", timeout)
+    except MemoryError as error:
+        return task.failed(f"ran out of memory ({error or 'a worker has its share of the machine'}); use fewer --jobs")
+    except ProcessExpired as error:
+        return task.failed(f"its worker process died (exit code {error.exitcode}), perhaps for lack of memory")
+    except CancelledError:
+        return task.failed("cancelled")
+    except Exception as error:  # whatever an entry raises is that entry's error, and no other's
+        if "RESOURCE_EXHAUSTED" in str(error):
+            return task.failed("ran out of memory; use fewer --jobs")
+        return task.failed(f"{type(error).__name__}: {_first_line(error)}")
+
+
+def run_tasks(
+    tasks: Iterable[Task],
+    *,
+    jobs: int = 1,
+    timeout: float = 120.0,
+    memory: int | None = None,
+    running: Callable[[list[Task]], None] = lambda _: None,
+) -> Iterator[Finding]:
+    """Findings in the order in which they finish; `running` is told what is being worked on."""
+    with Workers(jobs, memory=memory) as workers:
+        waiting = {workers.submit(task, timeout): task for task in tasks}
+        while waiting:
+            done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+            running([task for future, task in waiting.items() if future.running()])
+            for future in done:
+                yield collect(future, waiting.pop(future), timeout)
+
+
+def cache_directory() -> Path:
+    """Where compiled programs and unfinished runs are kept between calls; LEADLINE_CACHE overrides it."""
+    return Path(os.environ.get("LEADLINE_CACHE") or platformdirs.user_cache_dir("leadline"))
+
+
+def _physical_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 8 * 2**30
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [""])[0]

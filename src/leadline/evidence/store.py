@@ -1,0 +1,100 @@
+"""A run directory: findings appended to one file as they finish, readable after any interruption."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .finding import Finding
+from .parameters import BadInput
+from .runner import Task
+
+FINDINGS = "findings.jsonl"
+_LOCK = ".lock"
+
+
+class RunDirectory:
+    """A directory with `findings.jsonl`, one finding a line.
+
+    A line is written in one call and flushed to the disk before the next claim is reported; a line torn by a
+    kill or damaged otherwise is skipped when reading, and its claim simply runs again.
+    """
+
+    def __init__(self, path: Path | str):
+        self.path = Path(path)
+        self.damaged = 0
+
+    @property
+    def file(self) -> Path:
+        return self.path / FINDINGS
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator["RunDirectory"]:
+        """Create the directory and hold it, so that no second run writes to it meanwhile."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise BadInput(f"Cannot write to {self.path} ({error.strerror}); choose another directory.") from None
+        try:
+            _hold(lock, self.path)
+            yield self
+        finally:
+            os.close(lock)
+
+    def findings(self) -> list[Finding]:
+        """Every readable finding, in the order written; `damaged` counts the lines that were not readable."""
+        self.damaged = 0
+        found = []
+        try:
+            lines = self.file.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return []
+        for line in lines:
+            if not line.strip():
+                continue
+            try:
+                found.append(Finding.loads(line.decode()))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                self.damaged += 1
+        return found
+
+    def done(self, tasks: Iterable[Task], versions: dict[str, str]) -> dict[tuple, Finding]:
+        """What of these tasks is already found, without error and with these versions, by task key."""
+        latest = {f.key: f for f in self.findings() if not f.error and f.versions == versions}
+        return {task.key: latest[task.key] for task in tasks if task.key in latest}
+
+    def append(self, finding: Finding) -> None:
+        """Add one finding; a write that fails (a full disk) leaves the file as it was."""
+        line = finding.dumps().encode() + b"\n"
+        descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                line = b"\n" + line  # the line before was torn by a kill
+            try:
+                if os.write(descriptor, line) != len(line):
+                    raise OSError(28, "No space left on device")
+                os.fsync(descriptor)
+            except OSError as error:
+                os.ftruncate(descriptor, size)
+                raise BadInput(
+                    f"Cannot write to {self.file} ({error.strerror}); make room and run the same command to go on."
+                ) from None
+        finally:
+            os.close(descriptor)
+
+    def clear(self) -> None:
+        """Forget the findings."""
+        self.file.unlink(missing_ok=True)
+
+
+def _hold(descriptor: int, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # not on Windows, where a second run is not kept out
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BadInput(f"Another run is writing to {path}; wait for it, or choose another directory.") from None

@@ -1,0 +1,57 @@
+"""What happens inside a worker process. Imports nothing heavy before the thread limits are set."""
+
+import importlib
+import os
+from typing import Any
+
+
+def prepare(threads: int, memory: int, cache: str) -> None:
+    """Set up a fresh worker: `threads` for every numerical library, `memory` bytes at most, a compilation cache."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+        os.environ[name] = str(threads)
+    if threads == 1:
+        os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    _limit_memory(memory)
+    _die_with_parent()
+
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", cache)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def perform(module: str, id: str, parameters: dict[str, Any], seed: int) -> str:
+    """Run one entry of a module and return its finding as a line of JSON."""
+    importlib.import_module(module)
+    from .execution import run_entry
+    from .registry import entry
+
+    return run_entry(entry(id), parameters, seed).dumps()
+
+
+def _limit_memory(memory: int) -> None:
+    """Beyond the limit an allocation fails in this process, instead of the kernel choosing a victim."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (memory if hard < 0 else min(memory, hard), hard))
+
+
+def _die_with_parent() -> None:
+    """A worker whose parent was killed has nobody to report to: it ends within a second."""
+    import threading
+    import time
+
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,80 @@
+"""Bad input gets one clear sentence on stderr and exit code 2: no traceback, no half-written file."""
+
+import os
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["check", "novikof-bound"], "There is no entry 'novikof-bound'; did you mean novikoff-bound"),
+        (["check"], "Say what to run"),
+        (["check", "novikoff-bound", "--all"], "Say what to run"),
+        (["check", "--chapter", "neuron"], "There is no chapter 'neuron'; did you mean neurons?"),
+        (["check", "novikoff-bound", "--set", "margin=2"], "margin = 2 is outside its range"),
+        (["check", "novikoff-bound", "--set", "margin=nan"], "margin = nan is not a finite number"),
+        (["check", "novikoff-bound", "--set", "margin=wide"], "margin = 'wide' is not a number"),
+        (["check", "novikoff-bound", "--set", "margin"], "does not say NAME=VALUE"),
+        (["check", "novikoff-bound", "--set", "margn=0.1"], "did you mean margin?"),
+        (["check", "novikoff-bound", "--seed", "-1"], "--seed"),
+        (["check", "novikoff-bound", "--seed", "one"], "--seed"),
+        (["check", "novikoff-bound", "--jobs", "many"], "--jobs"),
+        (["check", "novikoff-bound", "--tmeout", "3"], "--timeout"),
+        (["chek"], "Did you mean 'check'?"),
+        (["falsify", "nothing-here"], "There is no entry 'nothing-here'"),
+        (["falsify", "novikoff-bound", "--budget", "0"], "--budget"),
+        (["claims", "--kind", "theorem"], "There is no kind 'theorem'"),
+        (["cite", "novikof"], "did you mean novikoff-bound"),
+    ],
+)
+def test_a_mistake_gets_one_sentence_and_exit_code_2(leadline, arguments, sentence):
+    code, out, err = leadline(*arguments)
+    assert code == 2
+    assert out == ""
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_an_out_that_is_a_file_is_refused_and_untouched(leadline, tmp_path):
+    target = tmp_path / "taken"
+    target.write_text("precious")
+    code, _, err = leadline("check", "gelu", "--out", target)
+    assert code == 2
+    assert "choose another directory" in err
+    assert target.read_text() == "precious"
+
+
+@pytest.mark.parametrize("occupied", ["figures", "index.html"])
+def test_an_out_whose_files_cannot_be_written_is_said(leadline, tmp_path, occupied):
+    """A file where a directory should be, and a directory where a file should be: root may write anything else."""
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "figures").write_text("x") if occupied == "figures" else (target / "index.html").mkdir()
+    code, _, err = leadline("check", "gelu", "--out", target)
+    assert code == 2
+    assert "Cannot write" in err
+    assert err.count("\n") == 1
+    assert (target / "findings.jsonl").read_text().count("\n") == 1
+
+
+def test_a_full_disk_while_drawing_leaves_no_part_of_a_file(leadline, tmp_path, monkeypatch):
+    def full(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    code, _, err = leadline("check", "gelu", "--out", tmp_path / "out")
+    assert code == 2
+    assert "No space left on device" in err
+    assert [p for p in (tmp_path / "out").rglob("*") if p.suffix in (".part", ".svg", ".png")] == []
+
+
+def test_a_damaged_line_is_reported_and_its_entry_runs_again(leadline, tmp_path):
+    out = tmp_path / "out"
+    leadline("check", "gelu", "margin-sign", "--out", out)
+    lines = (out / "findings.jsonl").read_text().splitlines()
+    (out / "findings.jsonl").write_text(lines[0][: len(lines[0]) // 2] + "\n" + lines[1] + "\n")
+    code, _, err = leadline("check", "gelu", "margin-sign", "--out", out)
+    assert code == 0
+    assert "1 damaged line" in err
+    assert "1 findings taken" in err.replace("finding taken", "findings taken")

@@ -1,0 +1,136 @@
+"""The commands: what they print, their JSON, their exit codes, and that they go on where they stopped."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+import sample_claims  # noqa: F401 - declares the entries
+
+DOCS = Path(__file__).parents[2] / "docs" / "json.md"
+
+
+def schema(name):
+    (text,) = re.findall(rf"```json schema={name}\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.S)
+    return json.loads(text)
+
+
+def strict(text):
+    """Parse JSON that must not contain NaN or Infinity as bare words."""
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_claims_prints_every_entry_as_documented(leadline):
+    code, out, _ = leadline("claims", "--json")
+    record = strict(out)
+    jsonschema.validate(record, schema("claims"))
+    assert code == 0
+    assert "novikoff-bound" in {e["id"] for e in record}
+
+
+def test_claims_can_be_searched_by_words_and_kind(leadline):
+    found = strict(leadline("claims", "perceptron", "--kind", "method", "--json").out)
+    assert {e["kind"] for e in found} == {"method"}
+    assert "perceptron-training" in {e["id"] for e in found}
+
+
+def test_check_prints_findings_as_documented(leadline):
+    code, out, err = leadline("check", "sample-holds", "sample-unmet", "sample-raises", "--json")
+    record = strict(out)
+    jsonschema.validate(record, schema("check"))
+    assert code == 1  # one of them raises
+    assert [f["id"] for f in record["findings"]] == ["sample-holds", "sample-unmet", "sample-raises"]
+    assert record["summary"]["verdicts"] == {"holds": 1, "inapplicable": 1, "error": 1}
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["sample-holds"], 0),
+        (["sample-unmet"], 0),
+        (["sample-slow-descent", "--set", "x=0.5"], 1),
+        (["sample-printed-holds"], 1),
+        (["sample-crash"], 1),
+    ],
+)
+def test_the_exit_code_says_whether_all_is_as_theory_says(leadline, words, code):
+    assert leadline("check", *words).code == code
+
+
+def test_the_table_puts_measurement_beside_prediction_and_names_printed_errors(leadline):
+    out = " ".join(leadline("check", "sample-holds", "--seed", "3").out.split())
+    assert "✓ sample-holds holds, 1 printed error fails" in out
+    assert "measured" in out
+    assert "printed by eth: U ≤ 0" in out
+    assert "fails, as it must" in out
+
+
+def test_out_has_findings_figures_and_a_page_that_shows_them(leadline, tmp_path):
+    out = tmp_path / "out"
+    leadline("check", "sample-holds", "sample-unmet", "--out", out)
+    assert len((out / "findings.jsonl").read_text().splitlines()) == 2
+    assert (out / "figures" / "sample-holds-1.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (out / "figures" / "sample-holds-1.svg").read_text()
+    page = (out / "index.html").read_text()
+    assert 'src="figures/sample-holds-1.svg"' in page
+    assert "<math" in page
+    assert "needs that n is at least 5" in page
+    assert not re.search(r"(src|href)=\"(https?:)?//", page)
+
+
+def test_the_same_command_takes_what_is_there_and_fresh_runs_it_again(leadline, tmp_path):
+    words = ("check", "sample-holds", "sample-64-bit", "--out", tmp_path / "out")
+    assert leadline(*words).err == ""
+    assert "2 findings taken from an earlier run" in leadline(*words).err
+    assert leadline(*words, "--fresh").err == ""
+
+
+def test_other_parameters_or_another_seed_are_another_task(leadline, tmp_path):
+    leadline("check", "sample-holds", "--out", tmp_path)
+    assert "taken" not in leadline("check", "sample-holds", "--seed", "1", "--out", tmp_path).err
+    assert "taken" not in leadline("check", "sample-holds", "--set", "samples=9", "--out", tmp_path).err
+
+
+def test_errors_run_again(leadline, tmp_path):
+    leadline("check", "sample-raises", "sample-holds", "--out", tmp_path)
+    assert "1 findings taken" in leadline("check", "sample-raises", "sample-holds", "--out", tmp_path).err
+
+
+def test_a_time_limit_is_kept_and_said(leadline):
+    code, out, _ = leadline("check", "sample-sleeps", "--timeout", "6")
+    assert code == 1
+    assert "stopped after 6 s" in out
+
+
+def test_falsify_prints_a_worst_case_that_can_be_run_again(leadline, monkeypatch):
+    code, out, _ = leadline("falsify", "sample-slow-descent", "--budget", "12", "--json")
+    record = strict(out)
+    jsonschema.validate(record, schema("falsify"))
+    assert code == 1
+    assert record["violated"]
+    again = record["worst"]["command"].split()[1:]
+    assert leadline(*again).code == 1
+
+
+def test_falsify_says_when_it_found_nothing(leadline):
+    code, out, _ = leadline("falsify", "sample-holds", "--budget", "10")
+    assert code == 0
+    assert "no violation found" in out
+
+
+def test_cite_prints_bibtex(leadline):
+    assert leadline("cite", "sample-holds").out.startswith("@misc{eth,")
+
+
+def test_python_m_leadline_is_the_same_command():
+    import subprocess
+
+    help = subprocess.run([sys.executable, "-m", "leadline", "--help"], capture_output=True, text=True, check=True)
+    assert {"claims", "check", "falsify", "cite"} <= set(help.stdout.split())

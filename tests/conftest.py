@@ -1,0 +1,5 @@
+"""Tests run with 64-bit numbers, as claims do, and with every type annotation of the package checked."""
+
+import jax
+
+jax.config.update("jax_enable_x64", True)

@@ -1,0 +1,79 @@
+"""Workers: what one entry does is that entry's result or error, and no other's."""
+
+import pytest
+import sample_claims  # noqa: F401 - declares the entries
+
+from leadline.evidence import Task, Verdict, entry, run_entry, run_tasks
+
+
+def findings(*ids, **options):
+    tasks = [Task.of(entry(id)) for id in ids]
+    return {f.id: f for f in run_tasks(tasks, **options)}
+
+
+@pytest.fixture(scope="module")
+def eventful():
+    """One run with every kind of mishap, two workers, a short time limit and 2 GiB for each worker."""
+    ids = ("sample-crash", "sample-holds", "sample-raises", "sample-sleeps", "sample-64-bit", "sample-hungry",
+           "sample-unmet", "sample-silent")  # fmt: skip
+    return findings(*ids, jobs=2, timeout=20, memory=2 * 2**30)
+
+
+def test_every_task_has_a_finding_whatever_happened_to_the_others(eventful):
+    assert len(eventful) == 8
+    assert eventful["sample-holds"].verdict is Verdict.HOLDS
+    assert eventful["sample-holds"].as_expected
+
+
+def test_workers_use_64_bit_numbers(eventful):
+    assert eventful["sample-64-bit"].verdict is Verdict.HOLDS
+
+
+def test_a_dead_worker_is_reported_with_its_exit_code(eventful):
+    assert "died (exit code 3)" in eventful["sample-crash"].error
+
+
+def test_an_exception_is_reported_in_one_line(eventful):
+    assert eventful["sample-raises"].error == "ArithmeticError: the sum does not converge"
+    assert eventful["sample-raises"].verdict is None
+    assert not eventful["sample-raises"].as_expected
+
+
+def test_a_time_out_names_the_limit(eventful):
+    assert "stopped after 20 s" in eventful["sample-sleeps"].error
+
+
+def test_too_little_memory_is_said(eventful):
+    assert "ran out of memory" in eventful["sample-hungry"].error
+
+
+def test_an_unmet_assumption_is_named(eventful):
+    (comparison,) = eventful["sample-unmet"].comparisons
+    assert comparison.verdict is Verdict.INAPPLICABLE
+    assert comparison.unmet == "n is at least 5"
+    assert eventful["sample-unmet"].as_expected
+
+
+def test_an_entry_that_compares_nothing_is_an_error(eventful):
+    assert "could not fail" in eventful["sample-silent"].error
+
+
+def test_the_same_task_gives_the_same_finding_in_a_worker_and_here():
+    here = run_entry(entry("sample-holds"), {"samples": 7}, seed=5)
+    (there,) = run_tasks([Task.of(entry("sample-holds"), {"samples": 7}, 5)])
+    assert here.comparisons == there.comparisons
+    assert [f.spec for f in here.figures] == [f.spec for f in there.figures]
+
+
+def test_a_printed_error_that_holds_is_not_as_expected():
+    finding = run_entry(entry("sample-printed-holds"))
+    assert finding.verdict is Verdict.HOLDS
+    assert not finding.as_expected
+
+
+def test_running_here_leaves_the_setting_of_64_bit_numbers_alone():
+    import jax
+
+    before = jax.config.jax_enable_x64
+    run_entry(entry("sample-64-bit"))
+    assert jax.config.jax_enable_x64 == before
