@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from leadline.evidence.registry import Entry
     from leadline.evidence.runner import Task
 
-_SLOW_FACTOR = 10
-
 
 def check(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The entries to run.")] = None,
@@ -34,7 +32,6 @@ def check(
     from . import show
 
     tasks = _tasks(ids or [], chapter, all, slow, set or [], seed)
-    limit = timeout * (_SLOW_FACTOR if any(t.entry.slow for t in tasks) else 1)
     workers = min(jobs or os.cpu_count() or 1, len(tasks))
     directory = RunDirectory(out or _unfinished(tasks))
     with directory.open() as run:
@@ -44,10 +41,10 @@ def check(
         left = [t for t in tasks if t.key not in done]
         show.resumed(run, len(done), kept=out is not None)
         with show.progress(len(tasks), len(done), quiet=not left) as bar:
-            for finding in run_tasks(left, jobs=workers, timeout=limit, running=bar.running):
+            for finding in run_tasks(left, jobs=workers, timeout=timeout, running=bar.running):
                 run.append(finding)
                 done[finding.key] = finding
-                bar.finished(finding, announce=len(tasks) > 1 and not json)
+                bar.finished(finding, announce=len(tasks) > show.FEW and not json)
         findings = [done[t.key] for t in tasks]
         entries = {t.entry.id: t.entry for t in tasks}
         if out:
@@ -56,7 +53,7 @@ def check(
             with show.drawing(sum(len(f.figures) for f in findings)) as advance:
                 write_gallery(out, findings, entries, advance)
         else:
-            run.clear()
+            run.discard()
     show.report(findings, entries, as_json=json, out=out)
     return 1 if [f for f in findings if not f.as_expected] else 0
 

@@ -22,6 +22,8 @@ from leadline.evidence.words import comparison_verdict, finding_verdict, mark, n
 output = Console()
 notices = Console(stderr=True)
 
+FEW = 3  # findings that are shown in full; of more, only those that need attention are
+
 _STYLES = {"✓": "green", "✗": "bold red", "!": "bold red", "○": "yellow", "–": "dim"}
 
 
@@ -31,6 +33,27 @@ def entry_table(entries: list[Entry]) -> Table:
     for entry in entries:
         table.add_row(f"[bold]{entry.id}[/]", entry.kind, escape(entry.says))
     return table
+
+
+def print_entry(entry: Entry) -> None:
+    """All about one entry: what it says, what it assumes, and what can be varied."""
+    output.print(f"[bold]{entry.id}[/]  {entry.kind} of the chapter {entry.chapter}", highlight=False)
+    output.print(escape(entry.says), highlight=False)
+    for title, text in (
+        ("formula", entry.formula),
+        ("assumes", "; ".join(entry.assumes)),
+        ("library", ", ".join(f"leadline.{name}" for name in entry.shows)),
+        ("sources", ", ".join(entry.sources)),
+        ("slow", entry.slow),
+    ):
+        if text:
+            output.print(f"[dim]{title}:[/] {escape(text)}", highlight=False)
+    if entry.parameters:
+        table = Table("parameter", "default", "values", box=None, pad_edge=False, header_style="bold")
+        for p in entry.parameters:
+            table.add_row(p.name, number(p.default), escape(p.values))
+        output.print(table)
+    output.print(f"Run it with [bold]leadline check {entry.id}[/].", highlight=False)
 
 
 def comparison_table(finding: Finding) -> Table:
@@ -72,21 +95,34 @@ class Bar:
 
     def finished(self, finding: Finding, *, announce: bool) -> None:
         self._progress.advance(self._task)
-        if announce:
-            output.print(_line(finding), highlight=False)
+        if announce:  # on a terminal the line must go above the bar, through the bar's own console
+            above = self._progress.console if output.is_terminal and notices.is_terminal else output
+            above.print(_line(finding), highlight=False)
+
+
+def _progress(*columns: Any, hidden: bool = False) -> Progress:
+    """A bar on stderr that leaves stdout alone and vanishes when done."""
+    return Progress(
+        *columns,
+        console=notices,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=hidden or not notices.is_terminal,
+    )
 
 
 @contextlib.contextmanager
 def progress(total: int, done: int, *, quiet: bool) -> Iterator[Bar]:
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("[dim]{task.fields[now]}"))
-    with Progress(*columns, console=notices, transient=True, disable=quiet or not notices.is_terminal) as bar:
+    with _progress(*columns, hidden=quiet) as bar:
         yield Bar(bar, bar.add_task("check", total=total, completed=done, now=""))
 
 
 @contextlib.contextmanager
 def drawing(total: int) -> Iterator[Callable[[], None]]:
     columns = (TextColumn("drawing figures"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=notices, transient=True, disable=not notices.is_terminal) as bar:
+    with _progress(*columns) as bar:
         task = bar.add_task("draw", total=total)
         yield lambda: bar.advance(task)
 
@@ -95,7 +131,7 @@ def drawing(total: int) -> Iterator[Callable[[], None]]:
 def searching(id: str, budget: float) -> Iterator[Callable[[Attack], None]]:
     start = time.monotonic()
     columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.fields[now]}"))
-    with Progress(*columns, console=notices, transient=True, disable=not notices.is_terminal) as bar:
+    with _progress(*columns) as bar:
         task = bar.add_task(id, total=budget, now="")
 
         def update(attack: Attack) -> None:
@@ -112,7 +148,7 @@ def report(findings: list[Finding], entries: dict[str, Entry], *, as_json: bool,
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return
     for finding in findings:
-        if len(findings) <= 3 or not finding.as_expected:
+        if len(findings) <= FEW or not finding.as_expected:
             _print_finding(finding, entries[finding.id])
     if len(findings) > 1:
         output.print(_summary_sentence(findings), highlight=False)
@@ -186,6 +222,8 @@ def _summary(findings: list[Finding]) -> dict[str, Any]:
 
 def _summary_sentence(findings: list[Finding]) -> str:
     s = _summary(findings)
-    counts = ", ".join(f"{n} {word}" for word, n in sorted(s["verdicts"].items(), key=lambda item: -item[1]))
+    plural = {"holds": "hold", "fails": "fail", "error": "did not end"}
+    ranked = sorted(s["verdicts"].items(), key=lambda verdict: -verdict[1])
+    counts = ", ".join(f"{n} {plural.get(word, word)}" for word, n in ranked)
     printed = f"; {s['printed_failing']} of {s['printed']} printed errors fail as they must" if s["printed"] else ""
     return f"{s['entries']} entries, {s['comparisons']} comparisons: {counts}{printed}."

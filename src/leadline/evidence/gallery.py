@@ -22,7 +22,10 @@ def write_gallery(
     advance: Callable[[], None] = lambda: None,
 ) -> None:
     """Write every figure as SVG and PNG, and an index.html that shows all findings."""
-    (directory / FIGURES).mkdir(parents=True, exist_ok=True)
+    try:
+        (directory / FIGURES).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"Cannot write to {directory / FIGURES} ({error.strerror}); choose another --out.") from None
     pictures: dict[str, list[dict[str, str]]] = {}
     for finding in findings:
         pictures[finding.id] = []

@@ -83,6 +83,13 @@ class Parameter:
         value = min(max(value, low), high)
         return round(value) if self.type is int else float(f"{value:.6g}")
 
+    @property
+    def values(self) -> str:
+        """What it can be set to, in words."""
+        if isinstance(self.domain, Choice):
+            return ", ".join(_show(o).strip("'") for o in self.domain.options)
+        return f"{self.domain.low:g} to {self.domain.high:g}" + (", logarithmic" if self.domain.log else "")
+
     def to_json(self) -> dict[str, Any]:
         record = {"name": self.name, "type": self.type.__name__, "default": self.default}
         if isinstance(self.domain, Choice):

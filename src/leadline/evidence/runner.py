@@ -19,6 +19,7 @@ from .parameters import resolve
 from .registry import Entry
 
 _POLL_SECONDS = 0.1
+_SLOW_FACTOR = 10
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Task:
     @property
     def key(self) -> tuple:
         return task_key(self.entry.id, self.parameters, self.seed)
+
+    def limit(self, timeout: float) -> float:
+        """The seconds this task may take where `timeout` is what an ordinary one may."""
+        return timeout * (_SLOW_FACTOR if self.entry.slow else 1)
 
     def failed(self, error: str, seconds: float = 0.0) -> Finding:
         return Finding(self.entry.id, self.parameters, self.seed, error=error, seconds=seconds, versions=versions())
@@ -59,7 +64,7 @@ class Workers(contextlib.AbstractContextManager):
     def submit(self, task: Task, timeout: float) -> Any:
         """A future of the task's finding in JSON; cancelling it ends the worker at once."""
         arguments = (task.entry.module, task.entry.id, task.parameters, task.seed)
-        return self._pool.schedule(worker.perform, args=arguments, timeout=timeout)
+        return self._pool.schedule(worker.perform, args=arguments, timeout=task.limit(timeout))
 
     def run(self, task: Task, timeout: float) -> Finding:
         """The task's finding; a crash, a time-out or a lack of memory is its error."""
@@ -77,7 +82,8 @@ def collect(future: Any, task: Task, timeout: float) -> Finding:
     try:
         return Finding.loads(future.result())
     except TaskTimeout:
-        return task.failed(f"stopped after {timeout:g} s, its time limit; raise it with --timeout", timeout)
+        limit = task.limit(timeout)
+        return task.failed(f"stopped after {limit:g} s, its time limit; raise it with --timeout", limit)
     except MemoryError as error:
         return task.failed(f"ran out of memory ({error or 'a worker has its share of the machine'}); use fewer --jobs")
     except ProcessExpired as error:

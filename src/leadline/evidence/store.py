@@ -88,6 +88,12 @@ class RunDirectory:
         """Forget the findings."""
         self.file.unlink(missing_ok=True)
 
+    def discard(self) -> None:
+        """Remove the directory, which must hold nothing but findings."""
+        self.clear()
+        (self.path / _LOCK).unlink(missing_ok=True)
+        self.path.rmdir()
+
 
 def _hold(descriptor: int, path: Path) -> None:
     try:

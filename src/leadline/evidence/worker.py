@@ -7,8 +7,8 @@ from typing import Any
 
 def prepare(threads: int, memory: int, cache: str) -> None:
     """Set up a fresh worker: `threads` for every numerical library, `memory` bytes at most, a compilation cache."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
-        os.environ[name] = str(threads)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NPROC"):
+        os.environ[name] = str(threads)  # NPROC is the size of XLA's own pool
     if threads == 1:
         os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     os.environ.setdefault("JAX_PLATFORMS", "cpu")

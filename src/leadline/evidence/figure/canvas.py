@@ -19,6 +19,8 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 INK = "#222222"
 QUIET = "#767676"
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
+# Pictures without a browser have no fallback for single characters; this font has those of mathematics.
+PICTURE_FONT = f"DejaVu Sans, {FONT}"
 
 _THEME = {
     "background": "white",
@@ -26,7 +28,8 @@ _THEME = {
     "view": {"stroke": None, "continuousWidth": 460, "continuousHeight": 290},
     "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": INK, "offset": 12,
               "subtitleColor": QUIET, "subtitleFontSize": 12},
-    "axis": {"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "labelColor": INK,
+    "axis": {
+        "labelFlush": False,"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "labelColor": INK,
              "titleColor": INK, "gridColor": "#e6e6e6", "domainColor": "#999999", "tickColor": "#999999",
              "titlePadding": 8, "labelOverlap": True},
     "legend": {"labelFontSize": 12, "titleFontSize": 12, "labelColor": INK, "titleColor": INK,
@@ -49,7 +52,8 @@ class Figure:
         return vl_convert.vegalite_to_svg(self.spec)
 
     def png(self, scale: float = 2.0) -> bytes:
-        return vl_convert.vegalite_to_png(self.spec, scale=scale)
+        config = self.spec["config"] | {"font": PICTURE_FONT}
+        return vl_convert.vegalite_to_png(self.spec | {"config": config}, scale=scale)
 
     def to_json(self) -> dict[str, Any]:
         return {"title": self.title, "spec": self.spec}
@@ -105,7 +109,7 @@ class Tables:
     def __call__(self, **columns: Any) -> Any:
         """A table from columns; scalars are repeated, rows with a value that is not finite are left out."""
         arrays = {name: _column(values) for name, values in columns.items()}
-        length = max(len(a) for a in arrays.values())
+        length = 0 if any(len(a) == 0 for a in arrays.values()) else max(len(a) for a in arrays.values())
         full = [a * length if len(a) == 1 else a for a in arrays.values()]
         records = (dict(zip(arrays, record, strict=True)) for record in zip(*full, strict=True))
         kept = [r for r in records if None not in r.values()]

@@ -6,7 +6,7 @@ from typing import Any
 import lazy_loader as lazy
 import numpy as np
 
-from .canvas import Figure, Tables, finish, reference_lines, series_colour, series_shape
+from .canvas import Figure, Tables, finish, number, reference_lines, series_colour, series_shape
 
 alt = lazy.load("altair")
 
@@ -35,8 +35,10 @@ def curves(
     tables = Tables()
     names = list(dict.fromkeys([*lines, *steps, *points, *bands]))
     colour, shape = series_colour(names), series_shape(names, list(points))
-    horizontal = alt.X("x:Q", title=x, scale=_scale("x" in log))
-    vertical = alt.Y("y:Q", title=y, scale=_scale("y" in log))
+    drawn = [*lines.values(), *steps.values(), *points.values(), *bands.values()]
+    across, along = _axis("x" in log, *(c[0] for c in drawn)), _axis("y" in log, *(v for c in drawn for v in c[1:]))
+    horizontal = alt.X("x:Q", title=x, axis=across, scale=_scale("x" in log))
+    vertical = alt.Y("y:Q", title=y, axis=along, scale=_scale("y" in log))
     layers = []
     for name, (xs, low, high) in bands.items():
         data = _visible(tables, log, x=xs, y=low, y2=high, series=name)
@@ -125,7 +127,9 @@ def bars(
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
             alt.X("x:N", title=x, sort=categories, axis=alt.Axis(labelAngle=0 if _short(categories) else -40)),
-            alt.Y("y:Q", title=y, scale=_scale(True) if log else alt.Scale(), stack=None),
+            alt.Y(
+                "y:Q", title=y, axis=_axis(log, floor, positive), scale=_scale(True) if log else alt.Scale(), stack=None
+            ),
             alt.Y2("y2:Q"),
             series_colour(list(values)),
             *([alt.XOffset("series:N", sort=list(values))] if len(values) > 1 else []),
@@ -141,6 +145,21 @@ def _short(categories: list[str]) -> bool:
 
 def _scale(logarithmic: bool) -> Any:
     return alt.Scale(type="log", nice=False) if logarithmic else alt.Scale(zero=False)
+
+
+def _axis(logarithmic: bool, *values: Any) -> Any:
+    """A logarithmic axis has a few round labels: powers of ten, and 2 and 5 times them where these are close."""
+    if not logarithmic:
+        return alt.Undefined
+    flat = np.concatenate([np.asarray(v, float).ravel() for v in values])
+    flat = flat[np.isfinite(flat) & (flat > 0)]
+    if not flat.size:
+        return alt.Undefined
+    low, high = np.log10(flat.min()), np.log10(flat.max())
+    decades = 10.0 ** np.arange(np.floor(low), np.ceil(high) + 1, max(1, round((high - low) / 7)))
+    ticks = decades if high - low > 2.5 else np.outer(decades, (1, 2, 5)).ravel()
+    label = "format(datum.value, datum.value >= 1e5 || datum.value < 1e-3 ? '~e' : '~g')"
+    return alt.Axis(values=[number(t) for t in ticks], labelExpr=label)
 
 
 def _visible(tables: Tables, log: str, **columns: Any) -> Any:

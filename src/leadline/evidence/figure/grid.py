@@ -77,15 +77,17 @@ def images(title: str, *, images: Sequence[tuple[str, Any]], columns: int = 10, 
     size = {"width": pixel * across * step_x, "height": pixel * down * step_y}
     horizontal = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, across * step_x], nice=False))
     vertical = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[down * step_y, 0], nice=False))
+    scale = _colours(value, True) if diverging else _greys(value)
     cells = (
         alt.Chart(tables(x=px, x2=px + 1, y=py, y2=py + 1, value=value))
-        .mark_rect()
+        .mark_rect(strokeWidth=0.4)  # a stroke in the colour of the pixel closes the seams between pixels
         .encode(
             horizontal,
             alt.X2("x2:Q"),
             vertical,
             alt.Y2("y2:Q"),
-            alt.Color("value:Q", legend=None, scale=_greys(value) if not diverging else _colours(value, True)),
+            alt.Fill("value:Q", legend=None, scale=scale),
+            alt.Stroke("value:Q", legend=None, scale=scale),
         )
     )
     labels = (

@@ -22,22 +22,25 @@ def plane(
     y: str,
     points: Mapping[str, Any] = {},
     lines: Mapping[str, tuple[Any, Any]] = {},
-    arrows: Mapping[str, tuple[Point, Point]] = {},
+    arrows: Mapping[str, tuple[Any, Any]] = {},
     regions: tuple[Any, Any, Any] | None = None,
     sizes: Mapping[str, Any] = {},
     circles: Mapping[str, Any] = {},
     labels: Sequence[tuple[float, float, str]] = (),
     domain: tuple[Point, Point] | None = None,
+    axes: bool = True,
 ) -> Figure:
     """Points (n, 2) by class, curves, arrows and ringed points on equal axes, over regions (xs, ys, values).
 
     Region values are drawn from orange (lowest) over white to blue (highest), values[i, j] at (xs[j], ys[i]).
+    Without `axes` the plane is only paper: a maze, a board.
     """
     tables = Tables()
     (x0, x1), (y0, y1) = domain or _domain(points, lines, arrows, regions)
     unit = _SIDE / max(x1 - x0, y1 - y0)
-    horizontal = alt.X("x:Q", title=x, scale=alt.Scale(domain=[x0, x1], nice=False, zero=False))
-    vertical = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[y0, y1], nice=False, zero=False))
+    axis = alt.Undefined if axes else None
+    horizontal = alt.X("x:Q", title=x, axis=axis, scale=alt.Scale(domain=[x0, x1], nice=False, zero=False))
+    vertical = alt.Y("y:Q", title=y, axis=axis, scale=alt.Scale(domain=[y0, y1], nice=False, zero=False))
     names = list(dict.fromkeys([*points, *lines, *arrows, *circles]))
     colour, shape = series_colour(names), series_shape(names, list(points), list(circles))
     layers = [_cells(regions, tables, horizontal, vertical)] if regions is not None else []
@@ -128,9 +131,7 @@ def _cells(regions: tuple[Any, Any, Any], tables: Tables, horizontal: Any, verti
     return mark.encode(horizontal, alt.X2("x2:Q"), vertical, alt.Y2("y2:Q"), alt.Color("fill:N", scale=None))
 
 
-def _arrow(
-    name: str, start: Point, end: Point, tables: Tables, horizontal: Any, vertical: Any, colour: Any
-) -> list[Any]:
+def _arrow(name: str, start: Any, end: Any, tables: Tables, horizontal: Any, vertical: Any, colour: Any) -> list[Any]:
     (x0, y0), (x1, y1) = ((float(a), float(b)) for a, b in (start, end))
     angle = float(np.degrees(np.arctan2(x1 - x0, y1 - y0)))
     shaft = alt.Chart(tables(x=[x0, x1], y=[y0, y1], series=name)).mark_line(strokeWidth=2.5, clip=True)

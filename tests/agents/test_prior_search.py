@@ -1,0 +1,45 @@
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from leadline import agents
+
+
+def test_expected_looks_are_the_exact_reference_values():
+    harmonic = sum(1 / k for k in range(1, 101))
+    assert float(agents.expected_looks(agents.zipf_prior(100))) == pytest.approx(100 / harmonic, rel=1e-12)
+    assert round(float(agents.expected_looks(agents.zipf_prior(100))), 2) == 19.28
+    assert round(float(agents.expected_looks(agents.geometric_prior(100, 0.9))), 2) == 10.00
+    assert float(agents.expected_looks(agents.zipf_prior(100), jnp.full(100, 0.01))) == pytest.approx(50.5, rel=1e-12)
+
+
+def test_no_order_beats_the_true_prior():
+    p = np.array([0.1, 0.35, 0.05, 0.3, 0.2])
+    costs = [sum((k + 1) * p[i] for k, i in enumerate(order)) for order in itertools.permutations(range(5))]
+    assert float(agents.expected_looks(p)) == pytest.approx(min(costs), rel=1e-12)
+    assert float(agents.expected_looks(p, p.max() + 0.01 - p)) == pytest.approx(max(costs), rel=1e-12)
+
+
+def test_ties_are_opened_in_random_order():
+    p, q = jnp.array([0.7, 0.2, 0.1]), jnp.array([0.25, 0.5, 0.25])
+    assert float(agents.expected_looks(p, q)) == pytest.approx(0.2 * 1 + 0.8 * 2.5, rel=1e-12)
+    looks = agents.simulated_looks(p, q, searches=3000, key=jax.random.key(0))
+    assert float(looks.mean()) == pytest.approx(2.2, abs=4 * float(looks.std()) / np.sqrt(3000))
+
+
+def test_a_belief_without_mass_never_finds_the_object():
+    p = jnp.array([0.5, 0.5])
+    assert np.isinf(agents.expected_looks(p, jnp.array([1.0, 0.0])))
+    assert float(agents.expected_looks(jnp.array([1.0, 0.0]), jnp.array([1.0, 0.0]))) == 1.0
+    assert float(agents.learned_prior(jnp.array([2, 0]), smoothing=0.0)[1]) == 0.0
+    assert float(agents.learned_prior(jnp.array([2, 0]), smoothing=0.5)[1]) == pytest.approx(1 / 6)
+
+
+def test_bad_probabilities_are_refused():
+    with pytest.raises(ValueError, match="sum to 1"):
+        agents.expected_looks(jnp.array([0.5, 0.6]))
+    with pytest.raises(ValueError, match="same cells"):
+        agents.expected_looks(jnp.array([0.5, 0.5]), jnp.ones(3) / 3)

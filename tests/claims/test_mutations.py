@@ -1,0 +1,81 @@
+"""Claims can fail: with a wrong constant, sign or index in the library, the claim's own comparisons reject it."""
+
+import importlib
+
+import jax
+import numpy as np
+import pytest
+
+import leadline.claims
+from leadline.evidence import Verdict, entry, run_entry
+
+leadline.claims.load()
+
+
+def scaled(factor):
+    """The right function with its result multiplied by a wrong constant."""
+    return lambda right: lambda *args, **kwargs: right(*args, **kwargs) * factor
+
+
+def with_field(name, factor):
+    """The right function with one field of its result multiplied by a wrong constant."""
+
+    def mutate(right):
+        def wrong(*args, **kwargs):
+            result = right(*args, **kwargs)
+            return result._replace(**{name: getattr(result, name) * factor})
+
+        return wrong
+
+    return mutate
+
+
+def shifted_argument(right):
+    """The count of n + 1 things where n were asked for: the off-by-one that textbooks print."""
+    return lambda n, *args, **kwargs: right(n + 1, *args, **kwargs)
+
+
+MUTATIONS = [
+    # entry, function of the library, what goes wrong
+    ("novikoff-bound", "margins.mistake_bounds.mistake_bound", lambda right: lambda *a, **k: right(*a, **k) // 2),
+    ("max-margin-classifier", "margins.hard_margin.max_margin", with_field("margin", 1.05)),
+    ("hyperplane-distance", "perceptrons.hyperplane.signed_distance", scaled(1.01)),
+    ("perceptron-is-sgd", "perceptrons.subgradient.perceptron_loss", scaled(-1)),
+    ("cover-count", "dichotomies.cover.cover_count", shifted_argument),
+    ("cover-capacity-transition", "dichotomies.cover.cover_share", shifted_argument),
+    ("gelu", "networks.activations.gelu_derivative", scaled(-1)),
+    ("learned-prior-search", "agents.prior_search.expected_looks", scaled(1.2)),
+    ("hopfield-bit-flip", "memories.crosstalk.bit_flip_probability", scaled(1.3)),
+    ("hopfield-crosstalk-identity", "memories.crosstalk.crosstalk_sums", scaled(-1)),
+    ("hopfield-effective-field", "memories.hopfield.energy", scaled(2)),
+    ("hopfield-capacity-transition", "memories.capacity.mean_field_overlap", scaled(0.97)),
+    ("modern-hopfield-is-attention", "memories.modern.modern_update", scaled(1.0001)),
+    ("dense-memory-capacity", "memories.dense.dense_bit_error", scaled(1.5)),
+    ("channel-coding-pipeline", "coding.channel.channel_capacity", scaled(0.5)),
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled_is_kept():
+    """A compiled function has the mutation inside and would outlive it."""
+    yield
+    jax.clear_caches()
+
+
+@pytest.mark.parametrize(("id", "target", "mutate"), MUTATIONS, ids=[m[0] for m in MUTATIONS])
+def test_a_broken_library_is_rejected(monkeypatch, id, target, mutate):
+    room, submodule, name = target.split(".")
+    module = importlib.import_module(f"leadline.{room}.{submodule}")
+    wrong = mutate(getattr(module, name))
+    monkeypatch.setattr(module, name, wrong)
+    monkeypatch.setitem(vars(importlib.import_module(f"leadline.{room}")), name, wrong)  # where claims find it
+    finding = run_entry(entry(id))
+    failing = [c for c in finding.comparisons if c.verdict is Verdict.FAILS and not c.printed_by]
+    assert failing, f"{id} does not notice that {target} is wrong"
+
+
+def test_a_wrong_seed_changes_measurements_but_not_the_verdict():
+    a, b = (run_entry(entry("novikoff-bound"), seed=s) for s in (1, 2))
+    assert a.verdict is b.verdict is Verdict.HOLDS
+    assert [c.measured for c in a.comparisons] != [c.measured for c in b.comparisons]
+    assert np.isfinite([a.slack, b.slack]).all()
