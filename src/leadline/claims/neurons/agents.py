@@ -17,7 +17,8 @@ EPISODE, CHECKED = 120, 60  # steps of the episode that is drawn, and of its par
     "active-sensing-agent",
     says="A Bayes filter that moves its own sensor: choosing where one reading tells most finds a hidden object "
     "sooner than moving at random, and that sooner than staying put.",
-    formula=r"p_{t+1}(x) \propto p_t(x)\, P(o_{t+1} \mid x, a_{t+1}), \quad a_{t+1} = \mathrm{arg\,max}_a I(O; X \mid a)",
+    formula=r"p_{t+1}(x) \propto p_t(x)\, P(o_{t+1} \mid x, a_{t+1}), \quad "
+    r"a_{t+1} = \mathrm{arg\,max}_a I(O; X \mid a)",
     sources=("penn",),
     assumes=("a uniform prior", "readings independent given the object's cell"),
     shows=("agents.SearchWorld", "agents.search_times", "agents.Search"),
