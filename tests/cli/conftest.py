@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
+from leadline.cli import show
 from leadline.cli.app import run
 
 
@@ -18,7 +19,7 @@ class Result(NamedTuple):
 def leadline(monkeypatch, capsys, tmp_path):
     """Call the command line with some words; its caches and unfinished runs are the test's own."""
     monkeypatch.setenv("LEADLINE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(show.output, "width", 200)
 
     def call(*words) -> Result:
         monkeypatch.setattr(sys, "argv", ["leadline", *map(str, words)])

@@ -11,6 +11,8 @@ from .cite import cite
 from .claims import claims
 from .falsify import falsify
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="leadline",
     help="Deep learning, theory beside measurement: run every claim of a graduate curriculum and see whether it holds.",
@@ -37,12 +39,13 @@ def run() -> None:
         print(f"leadline: {_sentence(mistake)}", file=sys.stderr)
         code = 2
     except (KeyboardInterrupt, typer.Abort):
-        print("leadline: stopped; the same command goes on from here.", file=sys.stderr)
-        code = 130
+        code = _INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+    if code == _INTERRUPTED:  # Typer turns Ctrl-C into this exit code without a word
+        print("leadline: stopped; the same command goes on from here.", file=sys.stderr)
+    sys.exit(code)
 
 
 def _sentence(mistake: Exception) -> str:
