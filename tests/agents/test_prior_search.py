@@ -43,3 +43,11 @@ def test_bad_probabilities_are_refused():
         agents.expected_looks(jnp.array([0.5, 0.6]))
     with pytest.raises(ValueError, match="same cells"):
         agents.expected_looks(jnp.array([0.5, 0.5]), jnp.ones(3) / 3)
+
+
+def test_the_deviation_of_looks_is_that_of_all_orders_of_equal_cells():
+    truth, belief = np.array([0.5, 0.1, 0.1, 0.3]), np.array([0.2, 0.2, 0.5, 0.1])
+    looks = [(rank, truth[c] / 2) for order in ([2, 0, 1, 3], [2, 1, 0, 3]) for rank, c in enumerate(order, start=1)]
+    mean = sum(k * p for k, p in looks)
+    variance = sum((k - mean) ** 2 * p for k, p in looks)
+    assert float(agents.looks_deviation(truth, belief)) == pytest.approx(np.sqrt(variance), rel=1e-12)

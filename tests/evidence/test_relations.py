@@ -52,6 +52,13 @@ def test_the_interval_of_a_mean_is_students():
     assert bound.interval == pytest.approx((expected.low, np.inf))
 
 
+def test_a_known_deviation_gives_the_normal_interval():
+    c = mean([0.0, 0.0, 0.0, 0.0], 1.0, "mean", confidence=CONFIDENCE, deviation=2.0)
+    half = scipy.stats.norm.ppf(0.975) * 2 / 2
+    assert c.interval == pytest.approx((-half, half))
+    assert c.verdict is Verdict.HOLDS
+
+
 def test_a_mean_without_spread_is_compared_to_rounding():
     assert mean([0.1] * 10, 0.1, "mean").verdict is Verdict.HOLDS
     assert mean([0.1] * 10, 0.2, "mean").verdict is Verdict.FAILS

@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
             "geometric_prior",
             "learned_prior",
             "look_ranks",
+            "looks_deviation",
             "simulated_looks",
             "zipf_prior",
         ],

@@ -14,11 +14,15 @@ def look_ranks(belief: Float[Array | np.ndarray, " n"]) -> Float[Array, " n"]:
     >>> look_ranks(jnp.array([0.2, 0.5, 0.2, 0.1])).tolist()
     [2.5, 1.0, 2.5, 4.0]
     """
+    before, upto = _places(belief)
+    return ((before + upto + 1) / 2).astype(jnp.asarray(belief).dtype)
+
+
+def _places(belief) -> tuple[Array, Array]:
+    """How many cells are opened before each cell, and how many before any cell of lower belief."""
     falling = -jnp.asarray(belief)
     ordered = jnp.sort(falling)
-    before = jnp.searchsorted(ordered, falling, side="left")
-    upto = jnp.searchsorted(ordered, falling, side="right")
-    return ((before + upto + 1) / 2).astype(falling.dtype)
+    return jnp.searchsorted(ordered, falling, side="left"), jnp.searchsorted(ordered, falling, side="right")
 
 
 def expected_looks(
@@ -37,6 +41,21 @@ def expected_looks(
     if belief.shape != truth.shape:
         raise ValueError(f"Truth has shape {truth.shape} and belief {belief.shape}; both must list the same cells.")
     return _mean_rank(truth, belief)
+
+
+def looks_deviation(
+    truth: Float[Array | np.ndarray, " n"], belief: Float[Array | np.ndarray, " n"]
+) -> Float[Array, ""]:
+    """The standard deviation of the number of looks; among m cells of equal belief it is uniform, variance (m²-1)/12.
+
+    >>> round(float(looks_deviation(jnp.full(5, 0.2), jnp.full(5, 0.2))), 4)  # uniform on 1..5
+    1.4142
+    """
+    truth = _distribution(truth)
+    before, upto = _places(belief)
+    ranks, ties = look_ranks(belief), upto - before
+    centred = ranks - jnp.sum(truth * ranks)
+    return jnp.sqrt(jnp.sum(truth * (centred**2 + (ties**2 - 1) / 12)))
 
 
 @jax.jit

@@ -154,15 +154,27 @@ def frequency(
 
 
 def mean(
-    samples: Any, predicted: float, what: str, *, confidence: float = 0.999, side: Side = "two-sided"
+    samples: Any,
+    predicted: float,
+    what: str,
+    *,
+    confidence: float = 0.999,
+    side: Side = "two-sided",
+    deviation: float | None = None,
 ) -> Comparison:
-    """The mean of independent samples against a stated expectation, by Student's t-interval."""
-    from scipy.special import stdtrit
+    """The mean of independent samples against a stated expectation, by Student's t-interval.
+
+    Where theory gives the standard deviation too, pass it: the interval is then the normal one, which holds for
+    skewed laws whose rare large values a sample may lack.
+    """
+    from scipy.special import ndtri, stdtrit
 
     s = np.asarray(samples, float).ravel()
     if s.size < 2:
         raise ValueError(f"'{what}' needs at least 2 samples for an interval; it has {s.size}.")
-    half = stdtrit(s.size - 1, 1 - _tail(confidence, 1, side)) * s.std(ddof=1) / math.sqrt(s.size)
+    quantile = 1 - _tail(confidence, 1, side)
+    spread = stdtrit(s.size - 1, quantile) * s.std(ddof=1) if deviation is None else ndtri(quantile) * deviation
+    half = spread / math.sqrt(s.size)
     half = np.array([max(half, _ROUNDING * max(abs(s.mean()), abs(predicted)))])
     return _estimate("mean", np.array([s.mean()]), np.array([float(predicted)]), half, half, side, what, 1 - confidence)
 

@@ -110,7 +110,9 @@ def learned_prior_search(
     looks = {name: float(agents.expected_looks(truth, belief)) for name, belief in beliefs.items()}
     for (name, belief), k in zip(beliefs.items(), keys[1:], strict=True):
         found = agents.simulated_looks(truth, belief, searches=searches, key=k)
-        yield mean(found, looks[name], f"looks, {name}", confidence=1 - 0.01 / len(beliefs))
+        deviation = float(agents.looks_deviation(truth, belief))
+        confidence = 1 - 0.01 / len(beliefs)
+        yield mean(found, looks[name], f"looks, {name}", confidence=confidence, deviation=deviation)
     half = (cells + 1) / 2
     yield close(looks["no prior"], half, "looks without a prior", rtol=1e-12)
     orders = list(looks.values())
