@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from leadline import data, margins, perceptrons
 from leadline.evidence import Range, assume, at_most, claim, exactly, figure, frequency, printed
 
 
@@ -80,3 +81,15 @@ def silent(key):
 def printed_holds(key):
     yield exactly(1, 1, "one")
     yield printed(exactly(2, 2, "two"), "eth", "2 = 2")
+
+
+@claim("sample-novikoff-wrong", says="The perceptron updates at most 0.4 R²/γ² times: true at the defaults, false.")
+def novikoff_wrong(
+    key,
+    dim: Annotated[int, Range(1, 500)] = 20,
+    samples: Annotated[int, Range(2, 5000)] = 200,
+    margin: Annotated[float, Range(0.005, 0.9, log=True)] = 0.1,
+):
+    x, y, _ = data.separable_ball(samples, dim, margin, key=key)
+    best = margins.max_margin(x, y, bias=False)
+    yield at_most(perceptrons.fit(x, y).updates, 0.4 * (best.radius / best.margin) ** 2, "updates")

@@ -113,10 +113,10 @@ def test_on_integer_grids_the_verdict_is_whether_the_hulls_are_disjoint(d, n, da
     [
         (np.array([[0.0, np.nan], [1.0, 1.0]]), np.array([1.0, -1.0]), "NaN"),
         (np.array([[0.0, np.inf], [1.0, 1.0]]), np.array([1.0, -1.0]), "infinity"),
-        (CORNERS, np.array([0, 1, 1, 0]), "labels must be"),
-        (CORNERS, np.array([1.0, -1.0]), "one row of x"),
-        (np.zeros((0, 2)), np.zeros(0), "one row of x"),
-        (np.zeros(3), np.ones(3), "one row of x"),
+        (CORNERS, np.array([0, 1, 1, 0]), "expected -1 and"),
+        (CORNERS, np.array([1.0, -1.0]), "n >= 1"),
+        (np.zeros((0, 2)), np.zeros(0), "n >= 1"),
+        (np.zeros(3), np.ones(3), "n >= 1"),
     ],
 )
 def test_bad_input_is_named(x, y, message):

@@ -33,7 +33,7 @@ def at_most(
     """
     m, b = _pair(measured, bound)
     return _one_sided(
-        "below" if strict else "at most", m, b, b - m, what, atol, rtol, strict, _says_nothing(b, np.inf, trivial)
+        "below" if strict else "at most", m, b, b - m, what, atol, rtol, strict, _says_nothing(b, trivial)
     )
 
 
@@ -58,7 +58,7 @@ def at_least(
         atol,
         rtol,
         strict,
-        _says_nothing(-b, np.inf, None if trivial is None else -trivial),
+        _says_nothing(-b, None if trivial is None else -trivial),
     )
 
 
@@ -309,8 +309,8 @@ def _pair(measured: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray]:
     return m.ravel(), p.ravel()
 
 
-def _says_nothing(bound: np.ndarray, infinite: float, trivial: float | None) -> np.ndarray:
-    return (bound == infinite) | (bound >= (math.inf if trivial is None else trivial))
+def _says_nothing(bound: np.ndarray, trivial: float | None) -> np.ndarray:
+    return bound >= (math.inf if trivial is None else trivial)
 
 
 def _tail(confidence: float, cases: int, side: Side) -> float:

@@ -5,7 +5,7 @@ from jaxtyping import Array, Float, Num
 
 
 def signed_sample(
-    x: Num[Array | np.ndarray, "n d"], y: Num[Array | np.ndarray, " n"]
+    x: Num[Array | np.ndarray, "..."], y: Num[Array | np.ndarray, "..."]
 ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
     """Return (x, y) as double-precision NumPy arrays, or say what is wrong with them.
 

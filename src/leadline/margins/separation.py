@@ -6,6 +6,8 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 from scipy.optimize import linprog
 
+from leadline.margins.labelled import signed_sample
+
 
 class Separation(NamedTuple):
     """The verdict of `separate`, with the evidence for it.
@@ -39,7 +41,7 @@ def separate(x: Real[Array | np.ndarray, "n d"], y: Real[Array | np.ndarray, " n
     >>> separate(corners, np.array([1, -1, -1, -1])).separable
     True
     """
-    points, labels = _checked(x, y)
+    points, labels = signed_sample(x, y)
     n, d = points.shape
     columns = np.hstack([points, np.ones((n, 1))]) if bias else points
     # Columns are scaled to largest entry 1, and the box so that its shortest side is 1: the solver's absolute
@@ -74,19 +76,3 @@ def separate(x: Real[Array | np.ndarray, "n d"], y: Real[Array | np.ndarray, " n
         tolerance=tolerance,
         residual=float(np.abs(multipliers @ signed).sum()),
     )
-
-
-def _checked(x, y) -> tuple[np.ndarray, np.ndarray]:
-    points, labels = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if points.ndim != 2 or labels.shape != points.shape[:1] or points.size == 0:
-        raise ValueError(
-            f"x has shape {points.shape} and y has shape {labels.shape}; expected (n, d) and (n,) with n, d ≥ 1: "
-            "one row of x and one label per example."
-        )
-    if not np.isfinite(points).all():
-        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise ValueError(f"x contains NaN or infinity, first in row {row}; remove or impute such rows.")
-    if not np.isin(labels, (-1.0, 1.0)).all():
-        seen = np.unique(labels)[:5].tolist()
-        raise ValueError(f"labels must be -1 or +1, got values such as {seen}; map 0/1 labels by y = 2t - 1.")
-    return points, labels
