@@ -60,6 +60,12 @@ def sleeps(key):
     yield exactly(1, 1, "nothing")
 
 
+@claim("sample-slow", says="It is slow, and says so.", slow="1 minute")
+def slow(key):
+    time.sleep(60)
+    yield exactly(1, 1, "nothing")
+
+
 @claim("sample-hungry", says="It wants more memory than there is.")
 def hungry(key):
     block = np.ones(2**33)

@@ -26,6 +26,12 @@ def test_statistical_misses_of_a_true_claim_are_put_down_to_chance():
     assert not attack.violated
 
 
+def test_the_budget_holds_for_slow_entries_too():
+    attack = falsify(entry("sample-slow"), budget=3, jobs=1)
+    assert attack.worst is None
+    assert attack.seconds < 20
+
+
 def test_a_false_statistical_claim_is_confirmed_on_fresh_seeds():
     attack = falsify(entry("sample-loaded-coin"), budget=12, jobs=2)
     assert attack.violated

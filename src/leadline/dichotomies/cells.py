@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from leadline.dichotomies.cover import cover_count
-from leadline.dichotomies.labelings import THINNEST, all_labelings, realise, unit_points
+from leadline.dichotomies.labelings import THINNEST, all_labelings, realise, unit_points, with_bias
 
 MOST_CELLS = 400_000
 
@@ -36,7 +36,7 @@ def enumerate_cells(x: Real[Array | np.ndarray, "n d"], *, bias: bool = False) -
     >>> cells.counts.tolist(), cells.splits.tolist()
     ([2, 4, 6, 8], [1, 2, 2, 2])
     """
-    points = unit_points(_with_bias(x, bias))
+    points = unit_points(with_bias(x, bias))
     n, d = points.shape
     if cover_count(n, d) > MOST_CELLS:
         raise ValueError(
@@ -90,13 +90,8 @@ def count_dichotomies(
         return int(enumerate_cells(x, bias=bias).counts[-1])
     if method != "labelings":
         raise ValueError(f"method is {method!r}; expected 'cells' or 'labelings'.")
-    points = _with_bias(x, bias)
+    points = with_bias(x, bias)
     if len(points) > 16:
         raise ValueError(f"{len(points)} points have too many labelings to try; expected n ≤ 16, or method='cells'.")
     halves = all_labelings(len(points))[1::2]  # y₁ = +1; the opposite labelings are realised by -w
     return 2 * int(realise(points, halves).possible.sum())
-
-
-def _with_bias(x, bias: bool) -> np.ndarray:
-    points = np.asarray(x, dtype=float)
-    return np.column_stack([points, np.ones(len(points))]) if bias else points

@@ -69,6 +69,12 @@ def unit_points(x) -> np.ndarray:
     return points / np.where(length > 0, length, 1.0)
 
 
+def with_bias(x, bias: bool) -> np.ndarray:
+    """The rows of x as (x, 1) where a bias is wanted, which counts as one more dimension."""
+    points = np.asarray(x, dtype=float)
+    return np.column_stack([points, np.ones(len(points))]) if bias else points
+
+
 def _witnesses(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
     (m, n), d = signs.shape, points.shape[1]
     blocks = np.concatenate([-signs[:, :, None] * points, np.ones((m, n, 1))], axis=2)  # (m, n, d + 1): w, then t

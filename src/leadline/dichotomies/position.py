@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray, Real
 
 from leadline.data.randomness import generator
-from leadline.dichotomies.labelings import unit_points
+from leadline.dichotomies.labelings import unit_points, with_bias
 
 CHUNK = 50_000  # subsets decomposed at once: a few tens of megabytes
 
@@ -45,8 +45,7 @@ def general_position(
     >>> found.holds, found.subset
     (False, (0, 1, 3))
     """
-    points = np.asarray(x, dtype=float)
-    points = unit_points(np.column_stack([points, np.ones(len(points))]) if bias else points)
+    points = unit_points(with_bias(x, bias))
     n, d = points.shape
     size = min(n, d)
     total = comb(n, size)

@@ -64,7 +64,7 @@ class Workers(contextlib.AbstractContextManager):
     def submit(self, task: Task, timeout: float) -> Any:
         """A future of the task's finding in JSON; cancelling it ends the worker at once."""
         arguments = (task.entry.module, task.entry.id, task.parameters, task.seed)
-        return self._pool.schedule(worker.perform, args=arguments, timeout=task.limit(timeout))
+        return self._pool.schedule(worker.perform, args=arguments, timeout=timeout)
 
     def run(self, task: Task, timeout: float) -> Finding:
         """The task's finding; a crash, a time-out or a lack of memory is its error."""
@@ -82,8 +82,7 @@ def collect(future: Any, task: Task, timeout: float) -> Finding:
     try:
         return Finding.loads(future.result())
     except TaskTimeout:
-        limit = task.limit(timeout)
-        return task.failed(f"stopped after {limit:g} s, its time limit; raise it with --timeout", limit)
+        return task.failed(f"stopped after {timeout:g} s, its time limit; raise it with --timeout", timeout)
     except MemoryError as error:
         return task.failed(f"ran out of memory ({error or 'a worker has its share of the machine'}); use fewer --jobs")
     except ProcessExpired as error:
@@ -106,12 +105,13 @@ def run_tasks(
 ) -> Iterator[Finding]:
     """Findings in the order in which they finish; `running` is told what is being worked on."""
     with Workers(jobs, memory=memory) as workers:
-        waiting = {workers.submit(task, timeout): task for task in tasks}
+        waiting = {workers.submit(task, task.limit(timeout)): task for task in tasks}
         while waiting:
             done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
             running([task for future, task in waiting.items() if future.running()])
             for future in done:
-                yield collect(future, waiting.pop(future), timeout)
+                task = waiting.pop(future)
+                yield collect(future, task, task.limit(timeout))
 
 
 def cache_directory() -> Path:

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline.memories.hopfield import sgn
+
 Patterns = Float[Array | np.ndarray, "n d"]
 States = Float[Array | np.ndarray, "b d"]
 
@@ -160,14 +162,10 @@ def _checked(patterns, states):
     return jnp.asarray(patterns, dtype), jnp.asarray(states, dtype)
 
 
-def _sign(field):
-    return jnp.where(field >= 0, 1, -1).astype(field.dtype)
-
-
 def _visit(energy, overlaps, visited):
     """Update one neuron of every state: overlaps (b, n), and its bits in the patterns (n,) and in the states (b,)."""
     x, old = visited
-    new = _sign(energy.field(x, overlaps - x * old[:, None]))
+    new = sgn(energy.field(x, overlaps - x * old[:, None]))
     return overlaps + x * (new - old)[:, None], new
 
 

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from leadline import data, dichotomies, margins, perceptrons
-from leadline.claims.neurons.plane_shapes import arc, band, polar, segment, square
+from leadline.claims.neurons.plane_shapes import arc, band, boundary, polar, square
 from leadline.evidence import (
     Range,
     at_least,
@@ -202,7 +202,7 @@ def max_margin_classifier(
         f"perceptron's is {theirs:.3g}",
         x="x₁", y="x₂",
         points={"y = +1": points[labels > 0], "y = −1": points[labels < 0]},
-        lines=band(widest.weights, 0.0, widest.margin) | {"perceptron": segment(np.asarray(rival.weights), 0.0)},
+        lines=band(widest.weights, 0.0, widest.margin) | {"perceptron": boundary(rival.weights, 0.0)},
         circles={"support": points[widest.support]}, domain=((-1.1, 1.1), (-1.1, 1.1)),
     )  # fmt: skip
 

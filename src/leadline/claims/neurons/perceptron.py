@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, perceptrons
-from leadline.claims.neurons.threshold_classifier import boundary, by_sign
+from leadline.claims.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Choice, Range, at_least, at_most, claim, close, exactly, figure, method, printed
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import numpy as np
 
 from leadline import data, dichotomies, margins, neurons, perceptrons
+from leadline.claims.neurons.plane_shapes import boundary
 from leadline.evidence import Range, at_least, at_most, claim, close, exactly, figure, method
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
@@ -64,7 +65,7 @@ def separability_lp(
             x="x₁",
             y="x₂",
             points={"y = +1": flat[labels > 0], "y = -1": flat[labels < 0]},
-            lines={"w·x + b = 0": _boundary(shown.weights, shown.bias, 2.6)},
+            lines={"w·x + b = 0": boundary(shown.weights, shown.bias, 2.6)},
             domain=domain,
         ),
         figure.plane(
@@ -161,13 +162,6 @@ def _clouds(rng, samples: int, dim: int, gap: float) -> tuple[np.ndarray, np.nda
     return x, y
 
 
-def _boundary(w, b: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    foot = -b * w / (w @ w)
-    along = np.array([-w[1], w[0]]) / np.linalg.norm(w)
-    ends = foot + reach * np.array([[-1.0], [1.0]]) * along
-    return ends[:, 0], ends[:, 1]
-
-
 def _number(table: np.ndarray) -> int:
     return int(table.astype(int) @ (1 << np.arange(len(table))))
 
@@ -199,7 +193,7 @@ def _xor_figure(states: np.ndarray, hidden: np.ndarray):
     lines = {}
     for w1, w2, b in np.unique(states, axis=0):
         if (w1, w2) != (0, 0):
-            lines[f"w = ({w1:g}, {w2:g}), b = {b:g}"] = _boundary(np.array([w1, w2]), b, 3.0)
+            lines[f"w = ({w1:g}, {w2:g}), b = {b:g}"] = boundary(np.array([w1, w2]), b, 3.0)
     diagonal, firing = np.ones(2), int(hidden.any(axis=-1).sum())
     shared = {
         "points": {"y = +1": CORNERS[XOR > 0], "y = -1": CORNERS[XOR < 0]},
@@ -210,7 +204,7 @@ def _xor_figure(states: np.ndarray, hidden: np.ndarray):
         figure.plane("the lines of one epoch, the same in every later one", x="x₁", y="x₂", lines=lines, **shared),
         figure.plane(
             "two hidden threshold units, joined by an OR", x="x₁", y="x₂",
-            lines={"AND fires beyond": _boundary(diagonal, -1.5, 3), "NOR fires below": _boundary(diagonal, -0.5, 3)},
+            lines={"AND fires beyond": boundary(diagonal, -1.5, 3), "NOR fires below": boundary(diagonal, -0.5, 3)},
             **shared,
         ),
     )  # fmt: skip

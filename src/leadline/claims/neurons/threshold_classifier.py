@@ -7,21 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import perceptrons
+from leadline.claims.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Range, claim, close, exactly, figure, model, printed
-
-
-def boundary(w, b, reach):
-    """Two ends of the line w.x + b = 0 in the plane, `reach` to each side of its point nearest to the origin."""
-    w, b = np.asarray(w, float), float(b)
-    centre, along = -b * w / (w @ w), np.array([-w[1], w[0]]) / np.linalg.norm(w)
-    ends = np.array([centre - reach * along, centre + reach * along])
-    return ends[:, 0], ends[:, 1]
-
-
-def by_sign(x, sign, names=("y = +1", "y = −1")):
-    """The points of each class, where it has any."""
-    x, sign = np.asarray(x), np.asarray(sign)
-    return {name: x[sign == s] for name, s in zip(names, (1, -1), strict=True) if np.any(sign == s)}
 
 
 @model(

@@ -28,10 +28,9 @@ _THEME = {
     "view": {"stroke": None, "continuousWidth": 460, "continuousHeight": 290},
     "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": INK, "offset": 12,
               "subtitleColor": QUIET, "subtitleFontSize": 12},
-    "axis": {
-        "labelFlush": False,"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "labelColor": INK,
+    "axis": {"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "labelColor": INK,
              "titleColor": INK, "gridColor": "#e6e6e6", "domainColor": "#999999", "tickColor": "#999999",
-             "titlePadding": 8, "labelOverlap": True},
+             "titlePadding": 8, "labelOverlap": True, "labelFlush": False},
     "legend": {"labelFontSize": 12, "titleFontSize": 12, "labelColor": INK, "titleColor": INK,
                "symbolStrokeWidth": 2, "symbolOpacity": 1, "labelLimit": 320},
     "range": {"category": list(PALETTE)},
