@@ -1,0 +1,88 @@
+"""What to say when a loss is no longer finite: at which step, and the likely cause, measured."""
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from .loop import Loop, State
+from .objectives import Sample
+
+if TYPE_CHECKING:
+    from .fitting import Run
+
+
+class Diverged(RuntimeError):
+    """The loss is not finite. `step` and `epoch` count from 0; `run` holds the last finite state and its history."""
+
+    def __init__(self, message: str, *, step: int, epoch: int, cause: str, run: "Run"):
+        super().__init__(message)
+        self.step, self.epoch, self.cause, self.run = step, epoch, cause, run
+
+
+def sharpness(objective, parameters: PyTree, *arrays: PyTree, iterations: int = 30) -> Float[Array, ""]:
+    """The Hessian eigenvalue of largest modulus of objective(parameters, *arrays), by power iteration.
+
+    >>> objective = lambda w: w[0] ** 2 + 5 * w[1] ** 2
+    >>> round(float(sharpness(objective, jnp.array([1.0, 2.0]))), 3)
+    10.0
+    """
+    gradient = jax.grad(lambda p: objective(p, *arrays))
+
+    def times_hessian(direction: PyTree, _: None) -> tuple[PyTree, Float[Array, ""]]:
+        image = jax.jvp(gradient, (parameters,), (direction,))[1]
+        value = optax.tree.vdot(direction, image)
+        norm = optax.tree.norm(image)
+        return jax.tree.map(lambda leaf: leaf / jnp.where(norm > 0, norm, 1), image), value
+
+    start = optax.tree.random_like(jax.random.key(0), parameters, jax.random.normal)
+    start = optax.tree.scale(1 / optax.tree.norm(start), start)
+    return jax.lax.scan(times_hessian, start, None, length=iterations)[1][-1]
+
+
+@eqx.filter_jit
+def _measure(loop: Loop, state: State, batch: Sample) -> tuple[Float[Array, ""], ...]:
+    """Sharpness, gradient norm and the length of the optimiser's step, on one batch."""
+
+    def loss(parameters: PyTree) -> Float[Array, ""]:
+        return loop.objective(parameters, batch)[0]
+
+    gradient = jax.grad(loss)(state.parameters)
+    change, _ = loop.optimiser.update(gradient, state.memory, state.parameters)
+    return sharpness(loss, state.parameters), optax.tree.norm(gradient), optax.tree.norm(change)
+
+
+def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, steps: int) -> str:
+    """Why the loss is not finite `steps` steps after the state `calm`, from measurements there and on the way."""
+    per_epoch = len(train.inputs) // loop.batch
+    epochs = jnp.arange(-(-max(steps, 1) // per_epoch)) + calm.epoch
+    rows = jnp.concatenate([loop.rows(train, epoch, key) for epoch in epochs])
+    first = Sample(train.inputs[rows[0]], train.targets[rows[0]])
+    curvature, norm, length = (float(value) for value in _measure(loop, calm, first))
+    if steps == 0:
+        return (
+            f"the loss is not finite before any step is made (gradient norm {norm:.3g}): the outputs overflow; "
+            "scale the inputs or the first weights down"
+        )
+    _, measured = eqx.filter_jit(loop.steps)(calm, train, rows[:steps])
+    last = float(measured.gradient_norm[-1])
+    rate = length / norm if norm > 0 else 0.0
+    limit = 2 / rate if rate > 0 else float("inf")
+    growth = f"the gradient norm went from {norm:.3g} to {last:.3g} in {steps} steps"
+    if curvature > limit:
+        return (
+            f"the steps are too long: the sharpness {curvature:.3g} is above 2/(step size) = {limit:.3g}, and "
+            f"{growth}; divide the step size by {1.5 * curvature / limit:.2g} or more"
+        )
+    if not last < 100 * norm:
+        return (
+            f"the gradients explode: {growth}, with sharpness {curvature:.3g} against 2/(step size) = {limit:.3g}; "
+            "clip the gradient or take a smaller step size"
+        )
+    return (
+        f"the loss itself left the range of its numbers ({growth}, sharpness {curvature:.3g}); "
+        "look for a logarithm of 0 or a division by 0 in the loss or the model"
+    )

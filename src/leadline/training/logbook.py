@@ -1,0 +1,102 @@
+"""The logbook of a run: its metrics so far, and in a directory also the file of metrics and the checkpoints."""
+
+import time
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .checkpoints import Checkpoints
+from .loop import State
+from .metrics_file import MetricsFile
+from .objectives import Sample
+
+SECONDS_BETWEEN_CHECKPOINTS = 5.0
+
+
+class Logbook:
+    """Keeps what a run has found; without a directory, in memory alone."""
+
+    def __init__(self, directory: str | Path | None, keep: int, every: int | None, settings: Mapping[str, Any]):
+        self.records: list[dict[str, float]] = []
+        self.warnings: tuple[str, ...] = ()
+        self.every, self.settings = every, settings
+        self.metrics: MetricsFile | None = None
+        self.checkpoints: Checkpoints | None = None
+        self._pending: State | None = None
+        self._saved_at = time.monotonic()
+        if directory is not None:
+            place = Path(directory)
+            self.metrics = MetricsFile(place / "metrics.jsonl")
+            self.used = self.metrics.path.exists() or (place / "checkpoints").exists()
+            self.checkpoints = Checkpoints(place / "checkpoints", keep)
+
+    def __enter__(self) -> "Logbook":
+        return self
+
+    def __exit__(self, kind: type | None, *_: Any) -> None:
+        """An interrupted run keeps its newest state."""
+        if self.checkpoints is not None:
+            if kind is KeyboardInterrupt:
+                self.save()
+            self.checkpoints.__exit__()
+
+    def open(self, start: State, *, resume: bool) -> State:
+        """The state to go on from: `start`, or the newest whole checkpoint, with the metrics cut to it."""
+        if self.checkpoints is None or self.metrics is None:
+            return start
+        if not resume:
+            if self.used:
+                raise FileExistsError(
+                    f"{self.metrics.path.parent} already holds a run; resume it or choose another directory."
+                )
+            return start
+        found = self.checkpoints.latest(start, self.settings)
+        epoch, state, warnings = (0, start, []) if found is None else found
+        self.checkpoints.forget_after(epoch)
+        self.records, self.warnings = self.metrics.cut(epoch), tuple(warnings)
+        return state
+
+    def add(self, record: dict[str, float]) -> None:
+        """Write the metrics of one more epoch."""
+        self.records.append(record)
+        if self.metrics is not None:
+            self.metrics.append(record)
+
+    def offer(self, state: State, *, last: bool) -> None:
+        """A state at the end of an epoch: saved if it is time or the last, else kept in case of an interruption."""
+        if self.checkpoints is None:
+            return
+        self._pending = state
+        late = time.monotonic() - self._saved_at >= SECONDS_BETWEEN_CHECKPOINTS
+        if last or (late if self.every is None else int(state.epoch) % self.every == 0):
+            self.save()
+
+    def save(self) -> None:
+        """Make a checkpoint of the newest state unless there is one."""
+        if self.checkpoints is None or self._pending is None:
+            return
+        epoch, state = int(self._pending.epoch), self._pending
+        if epoch > max(self.checkpoints.epochs(), default=0):
+            self.checkpoints.save(epoch, state, score=float(state.best_loss), settings=self.settings)
+        self._pending, self._saved_at = None, time.monotonic()
+
+    def newest(self, epoch: int) -> Path | None:
+        """Where the newest checkpoint lies that is not after an epoch."""
+        kept = [] if self.checkpoints is None else [e for e in self.checkpoints.epochs() if e <= epoch]
+        return self.checkpoints.path(kept[-1]) if self.checkpoints is not None and kept else None
+
+    def history(self) -> dict[str, np.ndarray]:
+        """The metrics as columns, NaN where an epoch lacks one."""
+        names = list(dict.fromkeys(name for record in self.records for name in record))
+        return {name: np.array([record.get(name, np.nan) for record in self.records]) for name in names}
+
+
+def checksum(sample: Sample | None) -> str:
+    """The shape of a sample and a checksum of its bytes: that a resumed run has the data of the first."""
+    total = 0
+    for part in sample or ():
+        total = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).reshape(-1), total)
+    return "none" if sample is None else f"{sample.inputs.shape} {total:08x}"

@@ -1,0 +1,148 @@
+"""The compiled part of training: one pure step, scanned over the batches of an epoch, scanned over epochs."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from leadline.data import epoch_batches
+
+from .objectives import Loss, Sample
+
+VALIDATION_ROWS = 2048  # examples evaluated at once, so that validation needs no more memory than a few batches
+
+
+class State(NamedTuple):
+    """All that a run carries from epoch to epoch; what a checkpoint holds."""
+
+    parameters: PyTree
+    memory: PyTree  # the optimiser's
+    epoch: Int[Array, ""]
+    best: PyTree  # the parameters with the least validation loss (training loss where nothing is held out)
+    best_loss: Float[Array, ""]
+    waited: Int[Array, ""]  # epochs since the best
+
+
+class Steps(NamedTuple):
+    """What is measured at each step, before it is made."""
+
+    loss: Float[Array, " steps"]
+    accuracy: Float[Array, " steps"]
+    gradient_norm: Float[Array, " steps"]
+
+
+class Metrics(NamedTuple):
+    """One epoch in numbers; accuracies are NaN where the targets are not labels, validation is NaN without data."""
+
+    loss: Float[Array, "*epochs"]
+    accuracy: Float[Array, "*epochs"]
+    gradient_norm: Float[Array, "*epochs"]
+    validation_loss: Float[Array, "*epochs"]
+    validation_accuracy: Float[Array, "*epochs"]
+    bad_step: Int[Array, "*epochs"]  # the first step whose loss is not finite, or -1
+    run: Bool[Array, "*epochs"]  # False once early stopping has ended the run
+
+
+class Loop(eqx.Module):
+    """The parts of a run that stay the same; its methods are pure functions of the state and the data."""
+
+    rest: PyTree  # of the model: what is not a floating-point array
+    loss: Loss = eqx.field(static=True)
+    optimiser: optax.GradientTransformation = eqx.field(static=True)
+    batch: int = eqx.field(static=True)
+    patience: int | None = eqx.field(static=True, default=None)
+    mask: PyTree = None  # 0 where a parameter is only there to give narrower networks the shape of the widest
+
+    def model(self, parameters: PyTree) -> Callable:
+        """The model with these parameters."""
+        if self.mask is not None:
+            parameters = jax.tree.map(jnp.multiply, parameters, self.mask)
+        return eqx.combine(parameters, self.rest)
+
+    def start(self, parameters: PyTree) -> State:
+        """The state before the first step."""
+        zero = jnp.zeros((), jnp.int32)
+        return State(parameters, self.optimiser.init(parameters), zero, parameters, jnp.asarray(jnp.inf), zero)
+
+    def ended(self, state: State) -> bool:
+        """Whether the patience has run out."""
+        return self.patience is not None and int(state.waited) >= self.patience
+
+    def objective(self, parameters: PyTree, sample: Sample) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """The mean loss over a batch and the share of labels that have the largest output."""
+        outputs = jax.vmap(self.model(parameters))(sample.inputs)
+        return jnp.mean(self.loss(outputs, sample.targets)), jnp.mean(_right(outputs, sample.targets))
+
+    def step(self, state: State, sample: Sample) -> tuple[State, Steps]:
+        """One update of the optimiser on one batch."""
+        (loss, accuracy), gradient = jax.value_and_grad(self.objective, has_aux=True)(state.parameters, sample)
+        change, memory = self.optimiser.update(gradient, state.memory, state.parameters)
+        moved = state._replace(parameters=optax.apply_updates(state.parameters, change), memory=memory)
+        return moved, Steps(loss, accuracy, optax.tree.norm(gradient))
+
+    def steps(self, state: State, train: Sample, rows: Int[Array, "steps batch"]) -> tuple[State, Steps]:
+        """The steps on the given rows of the training data, in their order."""
+        return jax.lax.scan(lambda s, r: self.step(s, Sample(train.inputs[r], train.targets[r])), state, rows)
+
+    def rows(self, train: Sample, epoch: Int[Array, ""], key: PRNGKeyArray) -> Int[Array, "steps batch"]:
+        """The batches of an epoch."""
+        return epoch_batches(len(train.inputs), self.batch, epoch, key=key)
+
+    def finish(self, state: State, steps: Steps, validation: Sample | None) -> tuple[State, Metrics]:
+        """Close an epoch: validate, remember the best parameters, count the epochs since."""
+        nothing = jnp.full((), jnp.nan, steps.loss.dtype)
+        held = (nothing, nothing) if validation is None else self.evaluate(state.parameters, validation)
+        loss = jnp.mean(steps.loss)
+        score = (loss if validation is None else held[0]).astype(state.best_loss.dtype)
+        better = score < state.best_loss
+        finite = jnp.isfinite(steps.loss)
+        closed = state._replace(
+            epoch=state.epoch + 1,
+            best=jax.tree.map(lambda new, old: jnp.where(better, new, old), state.parameters, state.best),
+            best_loss=jnp.where(better, score, state.best_loss),
+            waited=jnp.where(better, 0, state.waited + 1),
+        )
+        bad = jnp.where(jnp.all(finite), -1, jnp.argmin(finite)).astype(jnp.int32)
+        means = (loss, jnp.mean(steps.accuracy), jnp.mean(steps.gradient_norm), *held)
+        return closed, Metrics(*means, bad, jnp.asarray(True))
+
+    def evaluate(self, parameters: PyTree, sample: Sample) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """The mean loss and accuracy over a whole sample, a few thousand examples at a time."""
+        model = self.model(parameters)
+
+        def one(example: Sample) -> tuple[Float[Array, ""], Float[Array, ""]]:
+            outputs, targets = model(example.inputs)[None], example.targets[None]
+            return self.loss(outputs, targets)[0], _right(outputs, targets)[0]
+
+        loss, right = jax.lax.map(one, sample, batch_size=VALIDATION_ROWS)
+        return jnp.mean(loss), jnp.mean(right)
+
+    def epochs(
+        self, state: State, train: Sample, validation: Sample | None, key: PRNGKeyArray, count: int
+    ) -> tuple[State, Metrics]:
+        """`count` epochs; those after the patience has run out are idle."""
+
+        def epoch(state: State) -> tuple[State, Metrics]:
+            state, steps = self.steps(state, train, self.rows(train, state.epoch, key))
+            return self.finish(state, steps, validation)
+
+        def idle(state: State) -> tuple[State, Metrics]:
+            blank = jax.eval_shape(epoch, state)[1]
+            return state, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), blank)
+
+        def unless_stopped(state: State, _: None) -> tuple[State, Metrics]:
+            return jax.lax.cond(state.waited >= self.patience, idle, epoch, state)
+
+        one = (lambda state, _: epoch(state)) if self.patience is None else unless_stopped
+        return jax.lax.scan(one, state, None, length=count)
+
+
+def _right(outputs: Float[Array, "batch ..."], targets: Array) -> Float[Array, " batch"]:
+    """1 where the largest output is the label's, 0 elsewhere; NaN where targets are not labels."""
+    if outputs.ndim != 2 or outputs.shape[1] < 2 or not jnp.issubdtype(targets.dtype, jnp.integer) or targets.ndim != 1:
+        return jnp.full(len(outputs), jnp.nan, outputs.dtype)
+    return (jnp.argmax(outputs, axis=1) == targets).astype(outputs.dtype)

@@ -1,0 +1,181 @@
+"""`fit_many`: networks that differ in seed, width or step size, trained at once by one compiled, mapped loop."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
+
+from .fitting import Run, Schedule
+from .loop import Loop, Metrics, State
+from .objectives import Loss, Sample, checked_sample, loss_called
+from .progress import Bar
+
+Model = TypeVar("Model", bound=PyTree)
+
+
+def fit_many(
+    models: Sequence[Model],
+    train: tuple[Any, Any],
+    *,
+    optimiser: optax.GradientTransformation | Callable[[Float[Array, ""]], optax.GradientTransformation],
+    rates: Sequence[float] | Float[Array | np.ndarray, " models"] | None = None,
+    epochs: int,
+    batch: int = 128,
+    loss: str | Loss = "cross-entropy",
+    validation: tuple[Any, Any] | None = None,
+    key: PRNGKeyArray,
+    progress: bool = False,
+) -> list[Run[Model]]:
+    """Train all models at once on the same data, each with batches of its own; one `Run` for each, in order.
+
+    With `rates`, `optimiser` is a function such as `optax.adam` that is called with each model's own rate. Models of
+    different widths are padded with zeros to the shapes of the widest and the padding is held at zero, which leaves
+    each one's function and gradients as they are. A model whose loss is no longer finite does not stop the others:
+    its run says "diverged".
+
+    >>> from leadline.networks import MLP
+    >>> x = jnp.linspace(-1, 1, 32)[:, None]
+    >>> nets = [MLP((1, width, 1), "tanh", key=jax.random.key(width)) for width in (4, 8)]
+    >>> runs = fit_many(nets, (x, x[:, 0] ** 2), optimiser=optax.adam, rates=[0.01, 0.02], epochs=200, batch=32,
+    ...                 loss="squared", key=jax.random.key(0))
+    >>> [run.model.widths for run in runs], all(run.history["loss"][-1] < 0.05 for run in runs)
+    ([(1, 4, 1), (1, 8, 1)], True)
+    """
+    if not models:
+        raise ValueError("fit_many got no models; give at least one.")
+    if epochs < 1:
+        raise ValueError(f"fit_many got epochs={epochs}; give 1 or more.")
+    if rates is not None and len(rates) != len(models):
+        raise ValueError(f"fit_many got {len(rates)} rates for {len(models)} models; give one for each.")
+    sample = checked_sample(models[0], train, loss)
+    held = None if validation is None else checked_sample(models[0], validation, loss, "validation")
+    if not 1 <= batch <= len(sample.inputs):
+        raise ValueError(f"fit_many got batch={batch} for {len(sample.inputs)} examples; choose 1 to that number.")
+    stacked, masks, rest = _stack(models, sample.inputs[0])
+    mapped = _Mapped(rest, loss_called(loss), optimiser, batch)
+    rates = None if rates is None else jnp.asarray(rates, _dtype(stacked))
+    keys = jax.random.split(key, len(models))
+    state = _start(mapped, stacked, masks, rates)
+    steps = len(sample.inputs) // batch
+    size = sum(leaf.size for leaf in jax.tree.leaves(stacked))
+    at_once = Schedule.of(size, batch, steps, epochs).epochs
+    measured: list[Metrics] = []
+    with Bar(epochs, 0, steps * batch * len(models), shown=progress) as bar:
+        for done in range(0, epochs, at_once):
+            count = min(at_once, epochs - done)
+            state, metrics = _epochs(mapped, state, masks, rates, sample, held, keys, count)
+            measured.append(metrics)
+            bar.epoch(done + count, {"loss": float(jnp.nanmedian(metrics.loss[:, -1]))})
+    columns = {name: np.concatenate([getattr(m, name) for m in measured], axis=1) for name in Metrics._fields}
+    return [_member(index, model, state, columns, epochs, steps) for index, model in enumerate(models)]
+
+
+class _Mapped(eqx.Module):
+    """What all members share."""
+
+    rest: PyTree
+    loss: Loss = eqx.field(static=True)
+    optimiser: Callable | optax.GradientTransformation = eqx.field(static=True)
+    batch: int = eqx.field(static=True)
+
+    def loop(self, mask: PyTree, rate: Float[Array, ""] | None) -> Loop:
+        """The loop of one member."""
+        rule = self.optimiser if rate is None else self.optimiser(rate)
+        return Loop(self.rest, self.loss, rule, self.batch, mask=mask)
+
+
+@eqx.filter_jit
+def _start(mapped: _Mapped, stacked: PyTree, masks: PyTree, rates: Array | None) -> State:
+    return eqx.filter_vmap(lambda p, mask, rate: mapped.loop(mask, rate).start(p))(stacked, masks, rates)
+
+
+@eqx.filter_jit
+def _epochs(
+    mapped: _Mapped,
+    state: State,
+    masks: PyTree,
+    rates: Array | None,
+    train: Sample,
+    held: Sample | None,
+    keys: Key[Array, " models"],
+    count: int,
+) -> tuple[State, Metrics]:
+    def member(state: State, mask: PyTree, rate: Array | None, key: PRNGKeyArray) -> tuple[State, Metrics]:
+        return mapped.loop(mask, rate).epochs(state, train, held, key, count)
+
+    return eqx.filter_vmap(member)(state, masks, rates, keys)
+
+
+def _dtype(tree: PyTree) -> Any:
+    """The floating type of a model's parameters."""
+    return jax.tree.leaves(tree)[0].dtype
+
+
+def _stack(models: Sequence[PyTree], example: Array) -> tuple[PyTree, PyTree, PyTree]:
+    """All parameters with a leading axis over models, masks of the padding (None without), the widest's other parts."""
+    split = [eqx.partition(model, eqx.is_inexact_array) for model in models]
+    leaves = [jax.tree.leaves(parameters) for parameters, _ in split]
+    if len({tuple(leaf.ndim for leaf in one) for one in leaves}) != 1:
+        raise ValueError(
+            "fit_many needs models of one kind and depth; these have different numbers of parameters arrays."
+        )
+    shapes = [
+        tuple(max(sizes) for sizes in zip(*(leaf.shape for leaf in place), strict=True))
+        for place in zip(*leaves, strict=True)
+    ]
+    widest = next((i for i, one in enumerate(leaves) if [leaf.shape for leaf in one] == shapes), None)
+    if widest is None:
+        raise ValueError(
+            "fit_many needs one model that is at least as wide as the others in every layer; there is none."
+        )
+    structure, rest = jax.tree.structure(split[widest][0]), split[widest][1]
+    padded = [[_pad(leaf, shape) for leaf, shape in zip(one, shapes, strict=True)] for one in leaves]
+    stacked = jax.tree.unflatten(structure, [jnp.stack(place) for place in zip(*padded, strict=True)])
+    if all(leaf.shape == shape for one in leaves for leaf, shape in zip(one, shapes, strict=True)):
+        return stacked, None, rest
+    _check_padding(models, padded, structure, rest, example)
+    ones = [[_pad(jnp.ones_like(leaf), shape) for leaf, shape in zip(one, shapes, strict=True)] for one in leaves]
+    return stacked, jax.tree.unflatten(structure, [jnp.stack(place) for place in zip(*ones, strict=True)]), rest
+
+
+def _pad(leaf: Array, shape: tuple[int, ...]) -> Array:
+    return jnp.pad(leaf, [(0, int(most) - own) for own, most in zip(leaf.shape, shape, strict=True)])
+
+
+def _check_padding(models: Sequence[PyTree], padded: list, structure: Any, rest: PyTree, example: Array) -> None:
+    """Zeros must not change what a model computes; they would in one that divides by its width, say."""
+    for model, leaves in zip(models, padded, strict=True):
+        wide = eqx.combine(jax.tree.unflatten(structure, leaves), rest)
+        before, after = model(example), wide(example)
+        if before.shape != after.shape or not jnp.allclose(before, after, rtol=1e-3, atol=1e-5):
+            raise ValueError(
+                "fit_many cannot pad these models to one width, because zeros change what they compute; "
+                "train models of this kind one width at a time."
+            )
+
+
+def _member(index: int, model: PyTree, state: State, columns: dict[str, np.ndarray], epochs: int, steps: int) -> Run:
+    parameters, rest = eqx.partition(model, eqx.is_inexact_array)
+
+    def own(trained: PyTree) -> PyTree:
+        cropped = [
+            wide[index][tuple(slice(n) for n in leaf.shape)]
+            for wide, leaf in zip(jax.tree.leaves(trained), jax.tree.leaves(parameters), strict=True)
+        ]
+        return eqx.combine(jax.tree.unflatten(jax.tree.structure(parameters), cropped), rest)
+
+    history: dict[str, np.ndarray] = {"epoch": np.arange(1, epochs + 1), "step": np.arange(1, epochs + 1) * steps}
+    for name, values in columns.items():
+        if name not in ("bad_step", "run") and np.isfinite(values[index]).any():
+            history[name] = values[index]
+    bad = columns["bad_step"][index]
+    if (bad < 0).all():
+        return Run(own(state.parameters), own(state.best), history, epochs, "finished")
+    epoch = int(np.argmax(bad >= 0))
+    warning = f"The loss stopped being finite at step {epoch * steps + bad[epoch]} (epoch {epoch + 1})."
+    return Run(own(state.parameters), own(state.best), history, epochs, "diverged", (warning,))

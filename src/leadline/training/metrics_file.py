@@ -1,0 +1,58 @@
+"""Metrics as JSON Lines: one line for each epoch, on the disk before the next begins."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+from .checkpoints import StorageFull, out_of_space
+from .weights import write_whole
+
+
+class MetricsFile:
+    """A file of records, each with its epoch, counted from 1."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def append(self, record: dict[str, float]) -> None:
+        """Add a line and wait until it is on the disk."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            if not out_of_space(error):
+                raise
+            raise StorageFull(
+                errno.ENOSPC,
+                f"There is no room on the disk for the metrics of epoch {record['epoch']} in {self.path}; "
+                "the checkpoints before are whole: free some space and resume",
+            ) from error
+
+    def read(self) -> list[dict[str, float]]:
+        """The whole records, in order, up to the first line that is not one (the last, if a write was cut off)."""
+        records: list[dict[str, float]] = []
+        if self.path.exists():
+            for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    break
+                if not isinstance(record, dict) or record.get("epoch") != len(records) + 1:
+                    break
+                records.append(record)
+        return records
+
+    def cut(self, epochs: int) -> list[dict[str, float]]:
+        """Keep the records of the first `epochs` epochs alone, in the file too, and return them."""
+        records = self.read()[:epochs]
+        if len(records) < epochs:
+            raise ValueError(
+                f"{self.path} has {len(records)} whole records, but the checkpoint is of epoch {epochs}; "
+                "restore the file or start in another directory."
+            )
+        write_whole(self.path, "".join(json.dumps(record) + "\n" for record in records).encode())
+        return records
