@@ -4,4 +4,9 @@ import jax
 
 jax.config.update("jax_enable_x64", True)
 
-collect_ignore = ["sample_claims.py", "typecheck.py"]  # imported by tests under these names, not collected
+collect_ignore = [
+    "documented_json.py",
+    "image_samples.py",
+    "sample_claims.py",
+    "typecheck.py",
+]  # imported by tests under these names, not collected

@@ -1,29 +1,12 @@
 """The commands: what they print, their JSON, their exit codes, and that they go on where they stopped."""
 
-import json
 import re
 import sys
-from pathlib import Path
 
 import jsonschema
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
-
-DOCS = Path(__file__).parents[2] / "docs" / "json.md"
-
-
-def schema(name):
-    (text,) = re.findall(rf"```json schema={name}\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.S)
-    return json.loads(text)
-
-
-def strict(text):
-    """Parse JSON that must not contain NaN or Infinity as bare words."""
-
-    def refuse(constant):
-        raise AssertionError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
+from documented_json import schema, strict
 
 
 def test_claims_prints_every_entry_as_documented(leadline):

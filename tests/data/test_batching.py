@@ -35,3 +35,22 @@ def test_a_sequence_is_made_of_whole_epochs():
 def test_a_batch_that_cannot_be_drawn_is_refused(batch):
     with pytest.raises(ValueError, match="choose 1 to 10"):
         data.epoch_batches(10, batch, 0, key=KEY)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 1000, 2**16, 2**16 + 1])
+def test_a_permutation_has_every_number_once(n):
+    np.testing.assert_array_equal(np.sort(data.permutation(n, key=KEY)), np.arange(n))
+
+
+def test_all_permutations_of_four_are_equally_likely():
+    draws = np.asarray(jax.vmap(lambda k: data.permutation(4, key=k))(jax.random.split(KEY, 24_000)))
+    counts = np.bincount(np.unique(draws @ 4 ** np.arange(4), return_inverse=True)[1])
+    assert len(counts) == 24
+    assert np.sum((counts - 1000) ** 2 / 1000) < 49.7  # the 99.9% point of chi-square with 23 degrees of freedom
+
+
+def test_neighbours_are_torn_apart_in_a_long_permutation():
+    order = np.asarray(data.permutation(2**16, key=KEY))
+    ascending = np.mean(np.diff(order) > 0)  # 1/2, with standard deviation 1/√(12 n)
+    assert abs(ascending - 0.5) < 4 / np.sqrt(12 * 2**16)
+    assert abs(np.corrcoef(order, np.arange(2**16))[0, 1]) < 4 / np.sqrt(2**16)

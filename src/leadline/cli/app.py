@@ -9,7 +9,9 @@ from typer.exceptions import TyperException
 from .check import check
 from .cite import cite
 from .claims import claims
+from .data import data
 from .falsify import falsify
+from .train import Stopped, train
 
 _INTERRUPTED = 130
 
@@ -25,6 +27,8 @@ app.command()(claims)
 app.command()(check)
 app.command()(falsify)
 app.command()(cite)
+app.command()(data)
+app.command()(train)
 
 
 def run() -> None:
@@ -38,6 +42,9 @@ def run() -> None:
     except (BadInput, TyperException) as mistake:
         print(f"leadline: {_sentence(mistake)}", file=sys.stderr)
         code = 2
+    except Stopped as stop:
+        print(f"leadline: {stop}", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough

@@ -60,9 +60,10 @@ def check(
 
 def _tasks(ids: list[str], chapter: str, everything: bool, slow: bool, settings: list[str], seed: int) -> "list[Task]":
     from leadline import claims
-    from leadline.evidence.parameters import BadInput, unknown
+    from leadline.evidence.parameters import BadInput
     from leadline.evidence.registry import entries, entry
     from leadline.evidence.runner import Task
+    from leadline.suggestions import unknown
 
     if sum((bool(ids), bool(chapter), everything)) != 1:
         raise BadInput("Say what to run: one or more ids, or --chapter NAME, or --all.")
@@ -98,7 +99,7 @@ def _unfinished(tasks: "list[Task]") -> Path:
     """Where a run without --out keeps its findings until it is finished: one place for one command."""
     import hashlib
 
-    from leadline.evidence.runner import cache_directory
+    from leadline.data.cache import cache_directory
 
     digest = hashlib.sha256(repr([t.key for t in tasks]).encode()).hexdigest()[:16]
     return cache_directory() / "runs" / digest

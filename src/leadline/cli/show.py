@@ -100,7 +100,7 @@ class Bar:
             above.print(_line(finding), highlight=False)
 
 
-def _progress(*columns: Any, hidden: bool = False) -> Progress:
+def vanishing_bar(*columns: Any, hidden: bool = False) -> Progress:
     """A bar on stderr that leaves stdout alone and vanishes when done."""
     return Progress(
         *columns,
@@ -115,14 +115,14 @@ def _progress(*columns: Any, hidden: bool = False) -> Progress:
 @contextlib.contextmanager
 def progress(total: int, done: int, *, quiet: bool) -> Iterator[Bar]:
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("[dim]{task.fields[now]}"))
-    with _progress(*columns, hidden=quiet) as bar:
+    with vanishing_bar(*columns, hidden=quiet) as bar:
         yield Bar(bar, bar.add_task("check", total=total, completed=done, now=""))
 
 
 @contextlib.contextmanager
 def drawing(total: int) -> Iterator[Callable[[], None]]:
     columns = (TextColumn("drawing figures"), BarColumn(), MofNCompleteColumn())
-    with _progress(*columns) as bar:
+    with vanishing_bar(*columns) as bar:
         task = bar.add_task("draw", total=total)
         yield lambda: bar.advance(task)
 
@@ -131,7 +131,7 @@ def drawing(total: int) -> Iterator[Callable[[], None]]:
 def searching(id: str, budget: float) -> Iterator[Callable[[Attack], None]]:
     start = time.monotonic()
     columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.fields[now]}"))
-    with _progress(*columns) as bar:
+    with vanishing_bar(*columns) as bar:
         task = bar.add_task(id, total=budget, now="")
 
         def update(attack: Attack) -> None:

@@ -1,5 +1,6 @@
 """The 8x8 handwritten digits bundled with scikit-learn."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,3 +25,27 @@ def digits() -> Digits:
 
     bundle = load_digits()
     return Digits(bundle.data / 16.0, bundle.target)
+
+
+class DigitsSplit(NamedTuple):
+    """The digits in a training and a test part; the images in rows of 64 pixels in [0, 1]."""
+
+    train_images: Float[np.ndarray, "train 64"]
+    train_labels: Int[np.ndarray, " train"]
+    test_images: Float[np.ndarray, "test 64"]
+    test_labels: Int[np.ndarray, " test"]
+
+
+@lru_cache
+def digits_split(train: int = 1297) -> DigitsSplit:
+    """The digits, shuffled by one fixed permutation; the first `train` of them are for training, the rest for testing.
+
+    >>> [part.shape for part in digits_split()]
+    [(1297, 64), (1297,), (500, 64), (500,)]
+    """
+    images, labels = digits()
+    if not 1 <= train < len(labels):
+        raise ValueError(f"digits_split got {train} training images of {len(labels)}; choose 1 to {len(labels) - 1}.")
+    order = np.random.default_rng(0).permutation(len(labels))
+    first, last = order[:train], order[train:]
+    return DigitsSplit(images[first], labels[first], images[last], labels[last])

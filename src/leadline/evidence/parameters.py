@@ -3,12 +3,13 @@
 The command line, the browser's sliders and the falsifier's search space are all made from these.
 """
 
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin, get_type_hints
+
+from leadline.suggestions import unknown
 
 Value = int | float | bool | str
 
@@ -136,16 +137,6 @@ def resolve(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> dict[s
         name: p.parse(given[name]) if isinstance(given.get(name), str) else p.validate(given.get(name, p.default))
         for name, p in known.items()
     }
-
-
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """One sentence for a name that does not exist, with the nearest that do."""
-    known = list(known)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or [k for k in known if name in k][:3]
-    if near:
-        return f"There is no {kind} '{name}'; did you mean {' or '.join(near)}?"
-    listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-    return f"There is no {kind} '{name}'" + (f"; there are {listed}." if known else "; there is none to set.")
 
 
 def _show(value: Any) -> str:

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .parameters import BadInput, Parameter, parameters_of, unknown
+from leadline.suggestions import unknown
+
+from .parameters import BadInput, Parameter, parameters_of
 from .sources import SOURCES
 
 KINDS = ("model", "method", "instrument", "claim")

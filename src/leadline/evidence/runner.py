@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures import TimeoutError as TaskTimeout
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import platformdirs
+from leadline.data.cache import cache_directory
 
 from . import worker
 from .execution import versions
@@ -112,11 +111,6 @@ def run_tasks(
             for future in done:
                 task = waiting.pop(future)
                 yield collect(future, task, task.limit(timeout))
-
-
-def cache_directory() -> Path:
-    """Where compiled programs and unfinished runs are kept between calls; LEADLINE_CACHE overrides it."""
-    return Path(os.environ.get("LEADLINE_CACHE") or platformdirs.user_cache_dir("leadline"))
 
 
 def _physical_memory() -> int:

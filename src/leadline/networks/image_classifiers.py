@@ -16,6 +16,8 @@ Network = TypeVar("Network", bound=Callable[[Array], Array])
 class ConvClassifier(eqx.Module):
     """Scores of `classes` from one image: twice a 3x3 convolution, ReLU and 2x2 max pooling, then a linear layer.
 
+    An image is (height, width), or (height, width, colours) where it has more than one.
+
     >>> net = ConvClassifier(8, 8, 10, key=jax.random.key(0))
     >>> net(jnp.zeros((8, 8))).shape
     (10,)
@@ -26,20 +28,29 @@ class ConvClassifier(eqx.Module):
     head: eqx.nn.Linear
 
     def __init__(
-        self, height: int, width: int, classes: int, channels: int = 8, *, dtype=jnp.float32, key: PRNGKeyArray
+        self,
+        height: int,
+        width: int,
+        classes: int,
+        channels: int = 8,
+        *,
+        colours: int = 1,
+        dtype=jnp.float32,
+        key: PRNGKeyArray,
     ):
         if height % 4 or width % 4:
             raise ValueError(
                 f"ConvClassifier got {height} x {width} images; two poolings by 2 need sides that are multiples of 4."
             )
         keys = jax.random.split(key, 3)
-        self.first = eqx.nn.Conv2d(1, channels, 3, padding=1, dtype=dtype, key=keys[0])
+        self.first = eqx.nn.Conv2d(colours, channels, 3, padding=1, dtype=dtype, key=keys[0])
         self.second = eqx.nn.Conv2d(channels, 2 * channels, 3, padding=1, dtype=dtype, key=keys[1])
         self.head = eqx.nn.Linear(2 * channels * height * width // 16, classes, dtype=dtype, key=keys[2])
 
-    def __call__(self, image: Float[Array, "height width"]) -> Float[Array, " classes"]:
+    def __call__(self, image: Float[Array, "height width *colours"]) -> Float[Array, " classes"]:
         image = image.astype(self.first.weight.dtype)
-        hidden = _pool(jax.nn.relu(self.first(image[None])))  # (channels, height/2, width/2)
+        planes = image[None] if image.ndim == 2 else jnp.moveaxis(image, -1, 0)
+        hidden = _pool(jax.nn.relu(self.first(planes)))  # (channels, height/2, width/2)
         hidden = _pool(jax.nn.relu(self.second(hidden)))  # (2 channels, height/4, width/4)
         return self.head(hidden.ravel())
 

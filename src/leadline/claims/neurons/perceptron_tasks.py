@@ -122,20 +122,11 @@ def _image_task(images, key):
         pictures, labels = jnp.asarray(pictures[shuffle], jnp.float32), jnp.asarray(labels[shuffle])
         return pictures[:400], labels[:400], pictures[400:], labels[400:]
     try:
-        fashion = data.fashion_mnist()
-    except FileNotFoundError as absent:
+        fashion = data.load("fashion-mnist")
+    except data.DataUnavailable as absent:
         assume(False, str(absent))
-    return tuple(
-        map(
-            jnp.asarray,
-            (
-                fashion.train_images[:3000],
-                fashion.train_labels[:3000],
-                fashion.test_images[:2000],
-                fashion.test_labels[:2000],
-            ),
-        )
-    )
+    _, train, labels, test, test_labels, _ = fashion
+    return tuple(map(jnp.asarray, (train[:3000], labels[:3000], test[:2000], test_labels[:2000])))
 
 
 @claim(
