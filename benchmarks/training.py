@@ -131,8 +131,8 @@ def cases() -> dict[str, tuple[dict[str, Callable[[], None]], int, float]]:
     widths = (2, 64, 64, 1)
     one = {c: torch_run(widths, many, "squared", 128, 10, compiled=c) for c in (False, True)}
     return {
-        "2-64-64-1, batch 128": (single(widths, small, "squared", 128, 10), 1000, 5.0),
-        "784-512-512-10, batch 128": (single((784, 512, 512, 10), mnist_like, "cross-entropy", 128, 1), 100, 1.0),
+        "2-64-64-1, batch 128": (single(widths, small, "squared", 128, 20), 2000, 5.0),
+        "784-512-512-10, batch 128": (single((784, 512, 512, 10), mnist_like, "cross-entropy", 128, 4), 400, 1.0),
         f"{nets} networks 2-64-64-1, batch 128": (
             {
                 "leadline": leadline_many(nets, widths, many, 128, 10),

@@ -1,7 +1,7 @@
 """Weights as safetensors files: named arrays and nothing that could run."""
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,6 +54,7 @@ def first_difference(here: dict[str, str], there: dict[str, str]) -> str:
 def save_weights(path: str | Path, model: PyTree) -> None:
     """Write a model's arrays to a safetensors file; the file appears whole or not at all.
 
+    >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "w.safetensors"
     >>> save_weights(file, {"w": jnp.arange(3.0)})
     >>> load_weights(file, {"w": jnp.zeros(3)})["w"].tolist()
@@ -81,15 +82,15 @@ def load_weights(path: str | Path, model: Model) -> Model:
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that its old content or the new one is there at any moment, even if the machine stops."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

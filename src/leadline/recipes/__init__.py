@@ -1,0 +1,14 @@
+"""Training runs described by a file: data, model, optimiser and where the results go."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "config_file": ["RecipeError", "example", "parse_recipe", "read_recipe"],
+        "named_models": ["MODELS", "build_model"],
+        "named_optimisers": ["OPTIMISERS", "build_optimiser", "learning_rate"],
+        "run_directory": ["Outcome", "RunExists", "train"],
+        "settings": ["Recipe"],
+    },
+)
