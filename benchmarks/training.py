@@ -9,6 +9,7 @@ table has medians, and the ratio of PyTorch's to Leadline's: above 1, Leadline i
 """
 
 import argparse
+import itertools
 import json
 import statistics
 import time
@@ -61,7 +62,7 @@ def leadline_many(nets: int, widths: tuple[int, ...], data: tuple, batch: int, e
 
 def torch_network(widths: tuple[int, ...]) -> torch.nn.Sequential:
     layers: list[torch.nn.Module] = []
-    for inputs, outputs in zip(widths[:-1], widths[1:], strict=True):
+    for inputs, outputs in itertools.pairwise(widths):
         layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
     return torch.nn.Sequential(*layers[:-1])
 

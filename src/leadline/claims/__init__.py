@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-CHAPTERS = ("neurons",)
+CHAPTERS = ("neurons", "networks", "learning")
 
 
 def load() -> None:

@@ -154,7 +154,7 @@ def predictive_quantile(
     return mean + stdtrit(fit.degrees, q) * np.asarray(fit.sigma)[..., None] * np.sqrt(1 + fit.leverage(x))
 
 
-def plug_in_coverage(n: int, dim: int, leverage: Any, *, level: float = 0.95) -> Any:
+def plug_in_coverage(n: float, dim: int, leverage: Any, *, level: float = 0.95) -> Any:
     """P(|t_ν| ≤ z √(ν/(n(1+h)))), ν = n-d-1: how often the plug-in interval with σ̂² = RSS/n covers at leverage h.
 
     >>> round(float(plug_in_coverage(20, 5, 0.3)), 3)

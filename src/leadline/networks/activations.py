@@ -1,6 +1,10 @@
-"""Activation functions, a registry of them by name, and the pre-activations that give a chosen value."""
+"""Activation functions with their slopes, a registry by name, and the pre-activations that give a chosen value.
+
+Where a function has a kink, its slope there is the one on the left of it: 0 for ReLU, c for leaky ReLU; 0 for |z|.
+"""
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +50,97 @@ def identity(z: Float[Array, "..."]) -> Float[Array, "..."]:
     return z
 
 
+def sigmoid_derivative(z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """σ'(z) = σ(z) σ(-z), at most 1/4. The usual σ (1 - σ) has lost all its digits at z = 37; this has not at 700.
+
+    >>> float(sigmoid_derivative(jnp.asarray(0.0)))
+    0.25
+    """
+    return jax.nn.sigmoid(z) * jax.nn.sigmoid(-z)
+
+
+def inverse_sigmoid(
+    p: Float[Array | np.ndarray, "..."] | float, q: Float[Array | np.ndarray, "..."] | float | None = None
+) -> Float[Array, "..."]:
+    """The z with σ(z) = p: log p - log q, where q = 1 - p.
+
+    Near p = 1 the difference 1 - p has few digits, and none at z > 36.7 in double precision: pass q = σ(-z) if it is
+    known, and the round trip is exact to rounding.
+
+    >>> round(float(inverse_sigmoid(0.75)), 4)
+    1.0986
+    >>> float(inverse_sigmoid(jax.nn.sigmoid(50.0), jax.nn.sigmoid(-50.0)))
+    50.0
+    """
+    p = jnp.asarray(p)
+    return jnp.log(p) - (jnp.log1p(-p) if q is None else jnp.log(q))
+
+
+def tanh_derivative(z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """tanh'(z) = sech²(z) = 4 σ(2z) σ(-2z), at most 1. The usual 1 - tanh² is 0 from z = 20 on in double precision.
+
+    >>> float(tanh_derivative(jnp.asarray(0.0)))
+    1.0
+    """
+    return 4 * sigmoid_derivative(2 * z)
+
+
+def leaky_relu(z: Float[Array, "..."], slope: float = 0.01) -> Float[Array, "..."]:
+    """z for z > 0 and c z below, c = `slope`; ReLU for c = 0, linear for c = 1.
+
+    >>> leaky_relu(jnp.array([-2.0, 3.0])).tolist()
+    [-0.02, 3.0]
+    """
+    return jnp.where(z > 0, z, slope * z)
+
+
+def absolute(z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """|z| = (z)₊ + (-z)₊, the unit AbsU; its slope is sgn(z), and 0 at 0, where JAX's own `abs` takes 1.
+
+    >>> absolute(jnp.array([-2.0, 3.0])).tolist(), float(jax.grad(absolute)(0.0))
+    ([2.0, 3.0], 0.0)
+    """
+    return jax.nn.relu(z) + jax.nn.relu(-z)
+
+
+def swish_derivative(z: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The slope of swish, z σ(z): σ(z) + z σ(z) σ(-z) = σ(z) (1 + z σ(-z)), largest 1.0998 at 2.3994.
+
+    >>> float(swish_derivative(jnp.asarray(0.0)))
+    0.5
+    """
+    return jax.nn.sigmoid(z) * (1 + z * jax.nn.sigmoid(-z))
+
+
+def heaviside(z: Float[Array, "..."], *, closed: bool = False) -> Float[Array, "..."]:
+    """1{z > 0}, or 1{z >= 0} if `closed`. Its derivative is 0 wherever it has one.
+
+    >>> heaviside(jnp.array([-1.0, 0.0, 1.0])).tolist(), float(heaviside(jnp.asarray(0.0), closed=True))
+    ([0.0, 0.0, 1.0], 1.0)
+    """
+    return (z >= 0 if closed else z > 0).astype(z.dtype)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def straight_through(z: Float[Array, "..."], width: float = 1.0) -> Float[Array, "..."]:
+    """1{z > 0} with a made-up derivative: 1 for |z| <= width and 0 beyond; `width=float("inf")` gives 1 everywhere.
+
+    A surrogate that lets a gradient through a threshold (Bengio, Léonard and Courville 2013).
+
+    >>> straight_through(jnp.array([-0.5, 2.0])).tolist()
+    [0.0, 1.0]
+    >>> jax.vmap(jax.grad(straight_through))(jnp.array([-0.5, 2.0])).tolist()
+    [1.0, 0.0]
+    """
+    return heaviside(z)
+
+
+@straight_through.defjvp
+def _straight_through_jvp(width, primals, tangents):
+    (z,), (direction,) = primals, tangents
+    return heaviside(z), jnp.where(jnp.abs(z) <= width, direction, jnp.zeros_like(direction))
+
+
 #: Activation functions by name; all act entry by entry on arrays of any shape and keep the dtype.
 ACTIVATIONS: dict[str, Callable] = {
     "identity": identity,
@@ -53,8 +148,14 @@ ACTIVATIONS: dict[str, Callable] = {
     "sigmoid": jax.nn.sigmoid,
     "softplus": jax.nn.softplus,
     "relu": jax.nn.relu,
+    "leaky_relu": leaky_relu,
+    "absolute": absolute,
+    "swish": jax.nn.silu,
     "gelu": gelu,
     "gelu_tanh": gelu_tanh,
+    "heaviside": heaviside,
+    "heaviside_closed": partial(heaviside, closed=True),
+    "straight_through": straight_through,
     "sin": jnp.sin,
 }
 

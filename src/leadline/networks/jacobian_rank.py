@@ -1,0 +1,77 @@
+"""How many parameters a network really has: the rank of its derivative with respect to them over many inputs."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+
+class EffectiveParameters(NamedTuple):
+    """The rank of df/dw over a set of inputs beside the number of parameters, and the singular values."""
+
+    rank: int
+    parameters: int
+    singular_values: Float[np.ndarray, " k"]
+
+
+@eqx.filter_jit
+def parameter_jacobian(
+    net: Callable[[Array], Array], inputs: Float[Array | np.ndarray, "n ..."]
+) -> Float[Array, "rows parameters"]:
+    """df/dw with one row for each input and output, one column for each parameter (in the order of `ravel_pytree`).
+
+    >>> from leadline.networks import MLP
+    >>> parameter_jacobian(MLP((3, 4, 2), key=jax.random.key(0)), jnp.ones((5, 3))).shape
+    (10, 26)
+    """
+    arrays, rest = eqx.partition(net, eqx.is_inexact_array)
+    flat, back = ravel_pytree(arrays)
+
+    def output(w: Float[Array, " parameters"], x: Array) -> Float[Array, " out"]:
+        return jnp.ravel(eqx.combine(back(w), rest)(x))
+
+    rows = jax.vmap(jax.jacrev(output), in_axes=(None, 0))(flat, jnp.asarray(inputs))
+    return rows.reshape(-1, flat.size)
+
+
+def effective_parameters(
+    net: Callable[[Array], Array], inputs: Float[Array | np.ndarray, "n ..."], *, tolerance: float = 1e-9
+) -> EffectiveParameters:
+    """The number of singular values of df/dw over the inputs above `tolerance` times the largest.
+
+    Directions in which the parameters move along a symmetry do not count. A ReLU network loses at least one for every
+    hidden unit (its scale); how many more depends on which units are on where.
+
+    >>> from leadline.networks import MLP
+    >>> net = MLP((3, 2, 1), bias=False, key=jax.random.key(2))
+    >>> x = jax.random.normal(jax.random.key(1), (200, 3))
+    >>> found = effective_parameters(net, x, tolerance=1e-5)
+    >>> found.rank, found.parameters
+    (6, 8)
+    """
+    J = np.asarray(parameter_jacobian(net, inputs), float)
+    rows, parameters = J.shape
+    if rows > 2 * parameters:
+        J = np.linalg.qr(J, mode="r")
+    s = np.linalg.svd(J, compute_uv=False)
+    return EffectiveParameters(int(np.sum(s > tolerance * s[0])) if s[0] > 0 else 0, parameters, s)
+
+
+def two_layer_rank(inputs: int, units: int, *, bias: bool) -> int:
+    """The rank for a ReLU network with one hidden layer in general position and one output: m d, or m (d+1) + 1.
+
+    That is one less per hidden unit than there are parameters, m (d+1) without biases and m (d+2) + 1 with them.
+
+    >>> two_layer_rank(5, 7, bias=False), two_layer_rank(5, 7, bias=True)
+    (35, 43)
+    """
+    if inputs < 2 or units < 1:
+        raise ValueError(
+            f"two_layer_rank got {inputs} inputs and {units} units; it needs 2 inputs and 1 unit at least."
+        )
+    return units * (inputs + 1) + 1 if bias else units * inputs

@@ -1,0 +1,72 @@
+"""Every chapter: each entry of the curriculum is there, runs at its defaults, and comes out as theory says.
+
+The lists beside this file say for each id its kind, whether the curriculum asks for a figure, and whether a source
+prints it wrongly.
+"""
+
+from pathlib import Path
+
+import pytest
+
+import leadline.claims
+from leadline.evidence import Task, entries, entry, run_tasks
+
+CURRICULUM = {
+    chapter: {
+        id: words.split()
+        for id, words in (
+            line.split(": ") for line in Path(__file__).with_name(f"{chapter}.txt").read_text().splitlines()
+        )
+    }
+    for chapter in leadline.claims.CHAPTERS
+}
+EVERY = [(chapter, id) for chapter, ids in CURRICULUM.items() for id in ids]
+
+# A printed error that is a matter of words (a wrong citation, a promised explanation) and has nothing to compute.
+WORDS_ALONE = {"activation-comparison-at-depth", "dense-network"}
+
+leadline.claims.load()
+
+
+def having(word: str = ""):
+    """The entries that the curriculum marks with a word, as parameters of a test; slow ones are for the slow tests."""
+    chosen = [(chapter, id) for chapter, id in EVERY if not word or word in CURRICULUM[chapter][id]]
+    marks = {id: [pytest.mark.slow] if entry(id).slow else [] for _, id in chosen}
+    cases = [
+        pytest.param(chapter, id, id=id, marks=marks[id]) for chapter, id in chosen if id not in WORDS_ALONE or not word
+    ]
+    return pytest.mark.parametrize(("chapter", "id"), cases)
+
+
+@pytest.mark.parametrize("chapter", CURRICULUM)
+def test_the_chapter_has_every_entry_of_the_curriculum_with_its_kind(chapter):
+    assert {e.id: e.kind for e in entries(chapter=chapter)} == {id: w[0] for id, w in CURRICULUM[chapter].items()}
+
+
+@pytest.fixture(scope="module")
+def findings(request):
+    slow = request.config.getoption("-m") == "slow"
+    tasks = [Task.of(entry(id)) for _, id in EVERY if bool(entry(id).slow) == slow]
+    return {f.id: f for f in run_tasks(tasks, jobs=2, timeout=180)}
+
+
+@having()
+def test_it_comes_out_as_theory_says(findings, chapter, id):
+    finding = findings[id]
+    assert finding.error == ""
+    assert [
+        f"{c.what}: {c.measured} {c.relation} {c.predicted}" for c in finding.comparisons if not c.as_expected
+    ] == []
+    assert str(finding.verdict) == "holds"
+
+
+@having("figure")
+def test_it_shows_a_picture_where_the_curriculum_asks_for_one(findings, chapter, id):
+    assert findings[id].figures
+
+
+@having("printed")
+def test_the_form_that_a_source_prints_wrongly_fails_beside_the_right_one(findings, chapter, id):
+    printed = [c for c in findings[id].comparisons if c.printed_by and not c.unmet]
+    assert printed
+    assert {c.printed_by for c in printed} <= set(entry(id).sources)
