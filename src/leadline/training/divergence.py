@@ -68,10 +68,11 @@ def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, step
             "scale the inputs or the first weights down"
         )
     _, measured = eqx.filter_jit(loop.steps)(calm, train, rows[:steps])
-    last = float(measured.gradient_norm[-1])
+    weighed = measured.gradient_norm[~jnp.isnan(measured.gradient_norm)]
+    last = float(weighed[-1]) if weighed.size else float("nan")
     rate = length / norm if norm > 0 else 0.0
     limit = 2 / rate if rate > 0 else float("inf")
-    growth = f"the gradient norm went from {norm:.3g} to {last:.3g} in {steps} steps"
+    growth = f"the gradient norm went from {norm:.3g} to {last:.3g} within {steps} steps"
     if curvature > limit:
         return (
             f"the steps are too long: the sharpness {curvature:.3g} is above 2/(step size) = {limit:.3g}, and "

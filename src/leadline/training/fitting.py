@@ -145,7 +145,7 @@ def _advance(
     rows = _rows(loop, train, state.epoch, key)
     size, measured = -(-len(rows) // parts), []
     for begin in range(0, len(rows), size):
-        state, steps = _steps(loop, state, train, rows[begin : begin + size])
+        state, steps = _steps(loop, state, train, rows[begin : begin + size], jnp.asarray(begin))
         measured.append(steps)
         bar.within((begin + size) * loop.batch, float(steps.loss[-1]))
         if not np.isfinite(steps.loss).all():

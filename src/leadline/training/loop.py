@@ -16,6 +16,9 @@ from .objectives import Loss, Sample
 VALIDATION_ROWS = 2048  # examples evaluated at once, so that validation needs no more memory than a few batches
 
 
+WEIGHED_EVERY = 8  # steps: a norm of all gradients takes as long as a tenth of a step
+
+
 class State(NamedTuple):
     """All that a run carries from epoch to epoch; what a checkpoint holds."""
 
@@ -27,8 +30,15 @@ class State(NamedTuple):
     waited: Int[Array, ""]  # epochs since the best
 
 
+class Point(NamedTuple):
+    """What a step changes."""
+
+    parameters: PyTree
+    memory: PyTree
+
+
 class Steps(NamedTuple):
-    """What is measured at each step, before it is made."""
+    """What is measured at each step, before it is made; the gradient's norm at every eighth, else NaN."""
 
     loss: Float[Array, " steps"]
     accuracy: Float[Array, " steps"]
@@ -77,16 +87,25 @@ class Loop(eqx.Module):
         outputs = jax.vmap(self.model(parameters))(sample.inputs)
         return jnp.mean(self.loss(outputs, sample.targets)), jnp.mean(_right(outputs, sample.targets))
 
-    def step(self, state: State, sample: Sample) -> tuple[State, Steps]:
-        """One update of the optimiser on one batch."""
-        (loss, accuracy), gradient = jax.value_and_grad(self.objective, has_aux=True)(state.parameters, sample)
-        change, memory = self.optimiser.update(gradient, state.memory, state.parameters)
-        moved = state._replace(parameters=optax.apply_updates(state.parameters, change), memory=memory)
-        return moved, Steps(loss, accuracy, optax.tree.norm(gradient))
+    def step(self, at: Point, sample: Sample, weigh: Bool[Array, ""]) -> tuple[Point, Steps]:
+        """One update of the optimiser on one batch; the gradient is weighed only if asked, since that costs a pass."""
+        (loss, accuracy), gradient = jax.value_and_grad(self.objective, has_aux=True)(at.parameters, sample)
+        change, memory = self.optimiser.update(gradient, at.memory, at.parameters)
+        norm = jax.lax.cond(weigh, optax.tree.norm, lambda g: jnp.full_like(optax.tree.norm(g), jnp.nan), gradient)
+        return Point(optax.apply_updates(at.parameters, change), memory), Steps(loss, accuracy, norm)
 
-    def steps(self, state: State, train: Sample, rows: Int[Array, "steps batch"]) -> tuple[State, Steps]:
-        """The steps on the given rows of the training data, in their order."""
-        return jax.lax.scan(lambda s, r: self.step(s, Sample(train.inputs[r], train.targets[r])), state, rows)
+    def steps(
+        self, state: State, train: Sample, rows: Int[Array, "steps batch"], first: int | Int[Array, ""] = 0
+    ) -> tuple[State, Steps]:
+        """The steps on the given rows of the training data, in their order; `first` is the number of the first one."""
+
+        def one(at: Point, order: tuple[Array, Array]) -> tuple[Point, Steps]:
+            chosen, weigh = order
+            return self.step(at, Sample(train.inputs[chosen], train.targets[chosen]), weigh)
+
+        weigh = (first + jnp.arange(len(rows))) % WEIGHED_EVERY == 0
+        at, measured = jax.lax.scan(one, Point(state.parameters, state.memory), (rows, weigh))
+        return state._replace(parameters=at.parameters, memory=at.memory), measured
 
     def rows(self, train: Sample, epoch: Int[Array, ""], key: PRNGKeyArray) -> Int[Array, "steps batch"]:
         """The batches of an epoch."""
@@ -107,7 +126,7 @@ class Loop(eqx.Module):
             waited=jnp.where(better, 0, state.waited + 1),
         )
         bad = jnp.where(jnp.all(finite), -1, jnp.argmin(finite)).astype(jnp.int32)
-        means = (loss, jnp.mean(steps.accuracy), jnp.mean(steps.gradient_norm), *held)
+        means = (loss, jnp.mean(steps.accuracy), jnp.nanmean(steps.gradient_norm), *held)
         return closed, Metrics(*means, bad, jnp.asarray(True))
 
     def evaluate(self, parameters: PyTree, sample: Sample) -> tuple[Float[Array, ""], Float[Array, ""]]:

@@ -66,7 +66,7 @@ def checked_sample(model: Callable, sample: tuple, loss: str | Loss, what: str =
     for part, name in ((x, "input"), (y, "target")):
         if part.dtype.kind not in "biuf":
             raise ValueError(f"The {what} {name}s have type {part.dtype}; convert them to numbers.")
-        if part.dtype.kind == "f" and not np.isfinite(part).all():
+        if part.dtype.kind == "f" and not np.isfinite(part.sum(dtype=float)) and not np.isfinite(part).all():
             row = int(np.argwhere(~np.isfinite(part))[0][0])
             raise ValueError(
                 f"The {what} {name} in row {row} is not a finite number; remove or repair such rows before training."
