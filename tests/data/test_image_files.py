@@ -27,6 +27,7 @@ def test_idx_files_are_read_plain_and_gzipped(tmp_path):
         (idx(np.zeros((3, 3)))[:-1], "is cut off: it announces 9 bytes and has 8"),
         (gzip.compress(idx(np.zeros((3, 3))))[:-9], "damaged gzip file"),
     ],
+    ids=["other bytes", "empty", "cut off", "damaged gzip"],
 )
 def test_what_is_not_a_whole_idx_file_is_refused(tmp_path, content, sentence):
     path = tmp_path / "x"
