@@ -22,7 +22,14 @@ KILLS = 20
 def start(out, cache):
     command = [sys.executable, "-m", "leadline", "check", *ENTRIES, "--jobs", "2", "--out", str(out)]
     environment = os.environ | {"LEADLINE_CACHE": str(cache)}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background have it ignored
+    )
 
 
 def without_times(directory):

@@ -133,7 +133,11 @@ def test_a_full_disk_is_said(leadline, config, tmp_path, monkeypatch):
 def test_ctrl_c_says_how_to_go_on_and_the_run_goes_on(leadline, config, tmp_path):
     config.write_text(CONFIG.replace("epochs = 3", "epochs = 100000") + "[run]\nevery = 5\n")
     process = subprocess.Popen(
-        [sys.executable, "-m", "leadline", "train", str(config)], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "leadline", "train", str(config)],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background have it ignored
     )
     metrics = tmp_path / "runs" / "small" / "metrics.jsonl"
 
@@ -143,7 +147,10 @@ def test_ctrl_c_says_how_to_go_on_and_the_run_goes_on(leadline, config, tmp_path
     while not checkpoints() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
+    try:
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert err.splitlines()[-1] == "leadline: stopped; the same command with --resume goes on from here."
     assert "Traceback" not in err
