@@ -52,15 +52,12 @@ MUTATIONS = [
     ("modern-hopfield-is-attention", "memories.modern.modern_update", scaled(1.0001)),
     ("dense-memory-capacity", "memories.dense.dense_bit_error", scaled(1.5)),
     ("channel-coding-pipeline", "coding.channel.channel_capacity", scaled(0.5)),
-    ("sigmoid-tanh-derivatives", "networks.activations.sigmoid_derivative", scaled(1.0001)),
-    ("mean-field-gradient-slope", "networks.mean_field.limiting_gradient_factor", scaled(1.1)),
     ("gaussian-product-lyapunov", "networks.lyapunov.gaussian_product_exponents", scaled(1.05)),
     (
         "effective-parameter-count",
         "networks.jacobian_rank.two_layer_rank",
         lambda right: lambda *a, **k: right(*a, **k) + 1,
     ),
-    ("cheap-gradient-cost", "differentiation.operation_counts.network_multiply_adds", with_field("backward", 2)),
     ("softmax-jacobian", "learning.softmax_loss.softmax_jacobian", scaled(1.001)),
     ("cross-entropy", "learning.softmax_loss.cross_entropy", scaled(-1)),
     ("sgd-unbiased", "learning.sampling.batch_covariance", scaled(1.01)),
@@ -74,7 +71,6 @@ MUTATIONS = [
     ("error-decomposition", "learning.error_terms.uniform_gap", with_field("value", 0.05)),
     ("gaussian-kl-formula", "probability.information.gaussian_kl", scaled(1.1)),
     ("poisson-limit", "probability.tail_bounds.poisson_distance", scaled(1.1)),
-    ("mgf-moments", "probability.moments.gaussian_moment", scaled(1.001)),
 ]
 
 

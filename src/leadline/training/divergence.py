@@ -1,5 +1,6 @@
 """What to say when a loss is no longer finite: at which step, and the likely cause, measured."""
 
+import math
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -74,9 +75,11 @@ def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, step
     limit = 2 / rate if rate > 0 else float("inf")
     growth = f"the gradient norm went from {norm:.3g} to {last:.3g} within {steps} steps"
     if curvature > limit:
+        factor = 1.5 * curvature * rate / 2
+        advice = f"divide the step size by {factor:.2g} or more" if math.isfinite(factor) else "take a far smaller one"
         return (
             f"the steps are too long: the sharpness {curvature:.3g} is above 2/(step size) = {limit:.3g}, and "
-            f"{growth}; divide the step size by {1.5 * curvature / limit:.2g} or more"
+            f"{growth}; {advice}"
         )
     if not last < 100 * norm:
         return (
