@@ -110,7 +110,7 @@ def _finding(outcome: "Outcome") -> str:
 def _draw(directory: Path, history: dict, title: str) -> None:
     """Loss and accuracy against epochs."""
     from leadline.evidence import figure
-    from leadline.training.weights import write_whole
+    from leadline.whole_files import write_whole
 
     parts = {"training": "", "validation": "validation_"}
     panels = []

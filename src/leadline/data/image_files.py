@@ -3,9 +3,7 @@
 import gzip
 import hashlib
 import json
-import os
 import tarfile
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
@@ -15,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import UInt8
 
+from leadline.whole_files import whole_file
+
 _GZIP = b"\x1f\x8b"
-_STALE_SECONDS = 3600
 
 
 class ByteImages(NamedTuple):
@@ -120,19 +119,8 @@ def read_array_file(path: Path) -> ByteImages:
 
 def write_array_file(path: Path, images: ByteImages) -> None:
     """Write one compressed file of the four arrays: whole or not at all, whatever interrupts."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for left in path.parent.glob(f"{path.name}.*.part"):  # by a process that was killed
-        if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-            left.unlink(missing_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            np.savez_compressed(file, **images._asdict())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        np.savez_compressed(file, **images._asdict())
 
 
 IDX = Layout(

@@ -1,10 +1,11 @@
 """Findings as HTML: a fragment for notebooks, and a directory of figures with an index.html that opens from disk."""
 
 import functools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from leadline.whole_files import write_whole
 
 from . import registry, words
 from .finding import Finding
@@ -108,10 +109,7 @@ def _style() -> str:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(content)
-        os.replace(part, path)
+        write_whole(path, content)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise BadInput(f"Cannot write {path} ({error.strerror}); make room or choose another --out.") from None

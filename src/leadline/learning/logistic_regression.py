@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray, Real
 
+from leadline.learning.erm import separated_count
 from leadline.learning.losses import logistic
 
 Inputs = Real[Array | np.ndarray, "n d"]
@@ -90,21 +91,8 @@ def finite_fit_exists(x: Inputs, y: Answers, *, intercept: bool = True) -> bool:
     >>> finite_fit_exists(np.array([[0.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1]))
     False
     """
-    from scipy.optimize import linprog
-
     x, t = _sample("finite_fit_exists", x, y)
-    signed = (2 * t - 1)[:, None] * (np.column_stack([x, np.ones(len(x))]) if intercept else x)
-    signed = signed / (np.abs(signed).max(axis=0) + (np.abs(signed).max(axis=0) == 0))
-    found = linprog(
-        c=-signed.sum(axis=0),
-        A_ub=np.vstack([-signed, signed]),
-        b_ub=np.concatenate([np.zeros(len(x)), np.ones(len(x))]),
-        bounds=[(None, None)] * signed.shape[1],
-        method="highs",
-    )
-    if found.status != 0:
-        raise RuntimeError(f"HiGHS did not solve the separation programme: {found.message}")
-    return bool(-found.fun < 0.5)  # the optimum is 0, or at least 1: a separating direction can be scaled up to 1
+    return separated_count(np.column_stack([x, np.ones(len(x))]) if intercept else x, 2 * t - 1)[0] == 0
 
 
 def descend_logistic(

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from leadline import data, learning, training
 from leadline.data.datasets import say
-from leadline.training.weights import write_whole
+from leadline.whole_files import write_whole
 
 from .config_file import parse_recipe
 from .named_models import build_model

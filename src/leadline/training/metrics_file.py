@@ -5,8 +5,9 @@ import json
 import os
 from pathlib import Path
 
+from leadline.whole_files import write_whole
+
 from .checkpoints import StorageFull, out_of_space
-from .weights import write_whole
 
 
 class MetricsFile:

@@ -1,7 +1,5 @@
 """Weights as safetensors files: named arrays and nothing that could run."""
 
-import os
-import secrets
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
+
+from leadline.whole_files import write_whole
 
 Model = TypeVar("Model", bound=PyTree)
 
@@ -77,21 +77,6 @@ def load_weights(path: str | Path, model: Model) -> Model:
     except SafetensorError as error:
         raise ValueError(f"{path} is not a whole safetensors file ({error}); export the weights again.") from error
     return with_arrays(model, arrays, str(path))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that its old content or the new one is there at any moment, even if the machine stops."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _name(path: tuple) -> str:
