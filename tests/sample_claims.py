@@ -48,6 +48,12 @@ def crash(key):
     yield exactly(1, 1, "nothing")
 
 
+@claim("sample-raises-what-cannot-be-sent", says="It raises an exception that no other process can read.")
+def raises_what_cannot_be_sent(key):
+    yield exactly(1, 1, "nothing")
+    jax.jit(lambda x: float(x))(1.0)
+
+
 @claim("sample-raises", says="It raises an exception.")
 def raises(key):
     raise ArithmeticError("the sum does not converge\nat all")

@@ -15,12 +15,12 @@ def findings(*ids, **options):
 def eventful():
     """One run with every kind of mishap, two workers, a short time limit and 2 GiB for each worker."""
     ids = ("sample-crash", "sample-holds", "sample-raises", "sample-sleeps", "sample-64-bit", "sample-hungry",
-           "sample-unmet", "sample-silent")  # fmt: skip
+           "sample-unmet", "sample-silent", "sample-raises-what-cannot-be-sent")  # fmt: skip
     return findings(*ids, jobs=2, timeout=20, memory=2 * 2**30)
 
 
 def test_every_task_has_a_finding_whatever_happened_to_the_others(eventful):
-    assert len(eventful) == 8
+    assert len(eventful) == 9
     assert eventful["sample-holds"].verdict is Verdict.HOLDS
     assert eventful["sample-holds"].as_expected
 
@@ -37,6 +37,10 @@ def test_an_exception_is_reported_in_one_line(eventful):
     assert eventful["sample-raises"].error == "ArithmeticError: the sum does not converge"
     assert eventful["sample-raises"].verdict is None
     assert not eventful["sample-raises"].as_expected
+
+
+def test_an_exception_that_cannot_be_sent_is_reported_in_words(eventful):
+    assert "ConcretizationTypeError" in eventful["sample-raises-what-cannot-be-sent"].error
 
 
 def test_a_time_out_names_the_limit(eventful):

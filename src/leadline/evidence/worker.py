@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pickle
 from typing import Any
 
 
@@ -29,7 +30,19 @@ def perform(module: str, id: str, parameters: dict[str, Any], seed: int) -> str:
     from .execution import run_entry
     from .registry import entry
 
-    return run_entry(entry(id), parameters, seed).dumps()
+    try:
+        return run_entry(entry(id), parameters, seed).dumps()
+    except Exception as error:
+        raise _sendable(error) from None
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or its words where it cannot be sent to another process (JAX's tracer errors cannot)."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _limit_memory(memory: int) -> None:
