@@ -2,7 +2,7 @@ import jax
 import numpy as np
 import pytest
 
-from leadline.learning import draw_features, fit_readout, ridge
+from leadline.learning import draw_features, expansion_readout, fit_readout, ridge
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((12, 4)), RNG.standard_normal(12)
@@ -38,3 +38,26 @@ def test_bad_input_is_refused():
         draw_features(0, 3, relu, key=jax.random.key(0))
     with pytest.raises(ValueError, match="at least 0"):
         fit_readout(draw_features(4, 3, relu, key=jax.random.key(0)), X, Y, ridge=-1.0)
+
+
+def test_named_activations_and_scales():
+    phi = draw_features(3, 4000, "erf", weight_scale=2.0, bias_scale=0.0, key=jax.random.key(3))
+    assert phi.biases.tolist() == [0.0] * 4000
+    np.testing.assert_allclose(phi.weights.std(), 2.0, rtol=0.05)
+    assert phi.first(5)(np.ones((2, 3))).shape == (2, 5)
+    with pytest.raises(ValueError, match="one of cos, erf, relu, sign, tanh"):
+        draw_features(3, 4, "gelu", key=jax.random.key(0))
+
+
+def test_estimated_kernel_tends_to_the_arc_sine():
+    x, z = np.array([[1.0, 2.0, -1.0]]), np.array([[0.5, -1.0, 2.0]])
+    phi = draw_features(3, 100_000, "erf", weight_scale=1.0, bias_scale=0.0, key=jax.random.key(4))
+    assert abs(phi.estimated_kernel(x, z)[0, 0] - (-0.38805)) < 0.01
+
+
+def test_plug_in_weights_give_the_expansion():
+    phi, alpha = draw_features(4, 9, relu, key=jax.random.key(5)), np.arange(len(X)) - 3.0
+    fit = expansion_readout(phi, X, alpha)
+    np.testing.assert_allclose(fit.predict(phi(X)), phi.estimated_kernel(X, X) @ alpha, atol=1e-10)
+    with pytest.raises(ValueError, match="one for each"):
+        expansion_readout(phi, X, alpha[:2])

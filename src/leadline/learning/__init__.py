@@ -134,7 +134,13 @@ __getattr__, __dir__, __all__ = lazy.attach(
             "quantile_regression",
             "rearrange",
         ],
-        "random_features": ["RandomFeatures", "draw_features", "fit_readout"],
+        "random_features": [
+            "FEATURE_ACTIVATIONS",
+            "RandomFeatures",
+            "draw_features",
+            "expansion_readout",
+            "fit_readout",
+        ],
         "ridge_path": ["RidgeFits", "ridge", "ridge_fits"],
         "risk": [
             "RiskEstimate",

@@ -1,8 +1,6 @@
 """The dual form of the perceptron: the weights as a list of its mistakes."""
 
 from collections.abc import Callable
-from itertools import combinations_with_replacement
-from math import comb, factorial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -10,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from leadline.features.monomials import monomial_features as monomial_features  # public here too
 from leadline.perceptrons.training import Run
 
 Kernel = Callable[[Float[Array, "m d"], Float[Array, "n d"]], Float[Array, "m n"]]
@@ -122,18 +121,3 @@ def polynomial_kernel(degree: int) -> Kernel:
         return (x @ z.T) ** degree
 
     return kernel
-
-
-def monomial_features(x: Float[Array | np.ndarray, "n d"], degree: int) -> Float[Array, "n features"]:
-    """All C(d + p - 1, p) monomials of degree p, scaled so that phi(x).phi(z) = (x.z)^p.
-
-    >>> [round(float(value), 3) for value in monomial_features(jnp.array([[1.0, 2.0]]), 2)[0]]
-    [1.0, 2.828, 4.0]
-    """
-    x = jnp.asarray(x)
-    choices = np.array(list(combinations_with_replacement(range(x.shape[1]), degree)))
-    assert len(choices) == comb(x.shape[1] + degree - 1, degree)
-    repeats = [
-        factorial(degree) / np.prod([factorial(c) for c in np.unique(row, return_counts=True)[1]]) for row in choices
-    ]
-    return jnp.prod(x[:, choices], axis=-1) * jnp.sqrt(jnp.asarray(repeats, x.dtype))
