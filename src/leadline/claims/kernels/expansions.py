@@ -1,0 +1,132 @@
+"""Kernel expansions, and the penalised risks that they minimise."""
+
+from typing import Annotated
+
+import numpy as np
+
+from leadline import data, kernel_machines, kernels
+from leadline.claims.kernels.risk_minimisers import LOSSES, labelled
+from leadline.evidence import Range, at_most, close, exactly, figure, method, model
+from leadline.features import monomial_features
+
+
+@model(
+    "kernel-expansion",
+    says=(
+        "f(x) = Σ αᵢ k(xᵢ, x) with ‖f‖² = αᵀKα: a function with as many coefficients as stored points, equal to the "
+        "feature model with θ = Σ αᵢ φ(xᵢ) where features are known."
+    ),
+    formula=r"f(x) = \sum_i \alpha_i k(x_i, x), \qquad \|f\|^2 = \alpha^T K \alpha",
+    sources=("cam",),
+    shows=("kernel_machines.Expansion",),
+)
+def kernel_expansion(
+    key,
+    points: Annotated[int, Range(1, 60)] = 6,
+    dim: Annotated[int, Range(1, 4)] = 2,
+    degree: Annotated[int, Range(1, 4)] = 3,
+    scale: Annotated[float, Range(0.02, 0.5, log=True)] = 0.08,
+):
+    """A polynomial kernel with its monomials; the picture shows Gaussian bumps on a line."""
+    rng = data.generator(key)
+    x, alpha, fresh = rng.uniform(-1, 1, (points, dim)), rng.normal(size=points), rng.uniform(-1, 1, (50, dim))
+    f = kernel_machines.Expansion(kernels.Polynomial(degree, 1.0), x, alpha)
+    theta = alpha @ monomial_features(x, degree, offset=1.0)
+    explicit = monomial_features(fresh, degree, offset=1.0) @ theta
+    size = 1 + float(np.abs(alpha) @ np.abs(f.kernel(x, fresh)).max(axis=1))
+    yield close(f(fresh) / size, explicit / size, "predictions, against θ·φ(x) with θ = Σ αᵢ φ(xᵢ)", atol=1e-8)
+    yield close(f.squared_norm() / size**2, theta @ theta / size**2, "αᵀKα, against ‖θ‖²", atol=1e-10)
+    yield exactly(f.coefficients.size, points, "coefficients, against stored points")
+    two = kernel_machines.Expansion(f.kernel, x, np.column_stack([alpha, -2 * alpha]))
+    yield close(two(fresh)[:, 1], -2 * f(fresh), "a second output on the same points", atol=1e-9 * size)
+
+    line, centres = np.linspace(0, 1, 300)[:, None], np.sort(rng.uniform(0.05, 0.95, (min(points, 6), 1)), axis=0)
+    weights, gauss = alpha[: len(centres)], kernels.Gaussian(scale)
+    bumps = gauss(line, centres) * weights
+    g = kernel_machines.Expansion(gauss, centres, weights)
+    yield figure.curves(
+        f"{len(centres)} bumps αᵢ k(xᵢ, ·) of width {scale:g} and their sum, of norm {float(g.norm()):.3g}",
+        x="x",
+        y="f(x)",
+        lines={"f": (line[:, 0], g(line))} | {f"bump {i + 1}": (line[:, 0], b) for i, b in enumerate(bumps.T)},
+    )
+
+
+@method(
+    "kernel-erm",
+    says=(
+        "Minimise (1/n) Σ L((Kα)ᵢ, yᵢ) + γ αᵀKα: squared loss is kernel ridge, logistic loss kernel logistic "
+        "regression, hinge loss the support vector machine. Convex if L is; a singular K leaves α free but not f."
+    ),
+    formula=r"\min_\alpha \; \frac1n \sum_i L((K\alpha)_i, y_i) + \gamma\, \alpha^T K \alpha",
+    sources=("cam",),
+    shows=(
+        "kernel_machines.kernel_erm",
+        "kernel_machines.KernelMinimum",
+        "kernel_machines.kernel_svm",
+        "kernel_machines.SupportVectors",
+    ),
+)
+def kernel_erm(
+    key,
+    samples: Annotated[int, Range(10, 120)] = 50,
+    gamma: Annotated[float, Range(0.003, 0.3, log=True)] = 0.01,
+    scale: Annotated[float, Range(0.3, 1.5, log=True)] = 0.5,
+    noise: Annotated[float, Range(0.0, 0.5)] = 0.25,
+):
+    """Degree 2 against explicit features; then the Gaussian kernel, in the picture and with a point twice."""
+    rng = data.generator(key)
+    x, y = labelled(rng, samples, 2, noise)
+    phi, quadratic = monomial_features(x, 2, offset=1.0), kernels.Polynomial(2, 1.0)
+    gauss = kernels.Gaussian(scale)
+    twice, labels = np.concatenate([x, x[:1]]), np.append(y, y[0])
+    machines = {}
+    for loss in LOSSES:
+        dual, primal = (
+            kernel_machines.kernel_erm(quadratic, x, y, gamma, loss),
+            kernel_machines.feature_erm(phi, y, gamma, loss),
+        )
+        yield close(dual.scores, phi @ primal.weights, f"{loss}: scores, against explicit features", atol=1e-6)
+        yield close(dual.objective, primal.objective, f"{loss}: objective, against explicit features", atol=1e-9)
+        machines[loss] = kernel_machines.kernel_erm(gauss, x, y, gamma, loss)
+        yield at_most(machines[loss].residual, 1e-6, f"{loss}: residual of the optimality conditions")
+        # Move weight between two equal points: other coefficients, the same function.
+        double = kernel_machines.kernel_erm(gauss, twice, labels, gamma, loss)
+        shift = np.zeros(samples + 1)
+        shift[[0, -1]] = [1.0, -1.0]
+        moved = kernel_machines.Expansion(gauss, twice, double.alpha + shift)
+        yield close(
+            moved(x), double.scores[:samples], f"{loss}: f with other coefficients on a doubled point", atol=1e-9
+        )
+        yield close(
+            moved.squared_norm(), double.expansion.squared_norm(), f"{loss}: and its norm", rtol=1e-8, atol=1e-9
+        )
+    machine = kernel_machines.kernel_svm(gauss, x, y, gamma)
+    yield at_most((y * machine.scores)[machine.support], 1.0, "hinge: y f at the support vectors", atol=1e-6)
+    free = (machine.multipliers > 0) & (machine.multipliers < 1 / (2 * samples * gamma))
+    if free.any():
+        yield close((y * machine.scores)[free], 1.0, "hinge: y f where 0 < a < 1/(2nγ)", atol=1e-6)
+
+    grid = np.linspace(-1.2, 1.2, 50)
+    cells = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    parts = {"y = +1": y > 0, "y = −1": y < 0}
+    panels = []
+    for loss, found in machines.items():
+        size = np.abs(found.alpha) / np.abs(found.alpha).max()
+        zero = int(np.sum(np.abs(found.alpha) < 1e-12))
+        panels.append(
+            figure.plane(
+                f"{loss}: {samples - zero} of {samples} coefficients",
+                x="x₁",
+                y="x₂",
+                points={name: x[part] for name, part in parts.items()},
+                sizes={name: 8 + 140 * size[part] for name, part in parts.items()},
+                regions=(grid, grid, np.clip(found.expansion(cells), -1, 1).reshape(50, 50)),
+            )
+        )
+    count = int(machine.support.sum())
+    yield figure.beside(
+        f"Three losses, one kernel: only the hinge leaves coefficients at 0 ({count} of {samples} are support vectors)",
+        *panels,
+        columns=3,
+    )
