@@ -1,0 +1,272 @@
+"""Networks from layers: one after the other, side by side, and sums of branches."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from .layer import Covariance, Form, Layer, Needs
+
+
+@dataclass(frozen=True)
+class Serial(Layer):
+    """Layers one after the other; see `serial`."""
+
+    layers: tuple[Layer, ...]
+
+    def forms(self, form: Any) -> list[Any]:
+        """The forms before each layer and after the last."""
+        found = [form]
+        for layer in self.layers:
+            found.append(layer.form(found[-1]))
+        return found
+
+    def form(self, form: Any) -> Any:
+        return self.forms(form)[-1]
+
+    def offsetwise(self) -> bool:
+        return all(layer.offsetwise() for layer in self.layers)
+
+    def needs(self, after: Any) -> Any:
+        for layer in reversed(self.layers):
+            after = layer.needs(after)
+        return after
+
+    def side(self, form: Any, variance: Any) -> tuple[Any, Any]:
+        notes = []
+        for layer, before in zip(self.layers, self.forms(form), strict=False):
+            variance, note = layer.side(before, variance)
+            notes.append(note)
+        return variance, tuple(notes)
+
+    def pair(self, form: Any, covariance: Any, first: Any, second: Any) -> Any:
+        for layer, before, one, two in zip(self.layers, self.forms(form), first, second, strict=False):
+            covariance = layer.pair(before, covariance, one, two)
+        return covariance
+
+    def output_shape(self, shape: Any) -> Any:
+        for layer in self.layers:
+            shape = layer.output_shape(shape)
+        return shape
+
+    def init(self, key: PRNGKeyArray, shape: Any, dtype: Any = None) -> Any:
+        params = []
+        for layer, key_layer in zip(self.layers, jax.random.split(key, len(self.layers)), strict=True):
+            params.append(layer.init(key_layer, shape, dtype))
+            shape = layer.output_shape(shape)
+        return tuple(params)
+
+    def apply(self, params: Any, x: Any) -> Any:
+        for layer, param in zip(self.layers, params, strict=True):
+            x = layer.apply(param, x)
+        return x
+
+
+def serial(*layers: Layer) -> Serial:
+    """The network that applies the layers one after the other.
+
+    >>> from leadline.infinite_width import Dense, Relu
+    >>> net = serial(Dense(512), Relu(), Dense(1))
+    >>> round(float(net.kernel_fn(jnp.eye(2), get="nngp")[0, 1]) * 4 * jnp.pi, 6)
+    1.0
+    """
+    if not layers:
+        raise ValueError("serial got no layers; give at least one.")
+    return Serial(tuple(layers))
+
+
+@dataclass(frozen=True)
+class Identity(Layer):
+    """x -> x, the straight branch of a residual block."""
+
+    def form(self, form: Form) -> Form:
+        return form
+
+    def side(self, form: Form, variance: Array | None) -> tuple[Array | None, Any]:
+        return variance, ()
+
+    def pair(self, form: Form, covariance: Covariance, first: Any, second: Any) -> Covariance:
+        return covariance
+
+    def apply(self, params: Any, x: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
+        return x
+
+
+@dataclass(frozen=True)
+class Scale(Identity):
+    """x -> a x."""
+
+    factor: float = 1.0
+
+    def side(self, form: Form, variance: Array | None) -> tuple[Array | None, Any]:
+        return (None if variance is None else self.factor**2 * variance), ()
+
+    def pair(self, form: Form, covariance: Covariance, first: Any, second: Any) -> Covariance:
+        return Covariance(*(None if k is None else self.factor**2 * k for k in covariance))
+
+    def apply(self, params: Any, x: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
+        return self.factor * x
+
+
+@dataclass(frozen=True)
+class FanOut(Layer):
+    """`copies` of the signal, one for each branch of a `parallel` that follows."""
+
+    copies: int = 2
+
+    def form(self, form: Form) -> Any:
+        return (form,) * self.copies
+
+    def needs(self, after: Any) -> Needs:
+        return Needs(*(max(level) for level in zip(*after, strict=True)))
+
+    def side(self, form: Form, variance: Array | None) -> tuple[Any, Any]:
+        return (variance,) * self.copies, ()
+
+    def pair(self, form: Form, covariance: Covariance, first: Any, second: Any) -> Any:
+        return (covariance,) * self.copies
+
+    def output_shape(self, shape: tuple[int, ...]) -> Any:
+        return (shape,) * self.copies
+
+    def apply(self, params: Any, x: Array) -> Any:
+        return (x,) * self.copies
+
+
+@dataclass(frozen=True)
+class Parallel(Layer):
+    """Layers side by side, each on its own copy of the signal; see `parallel`."""
+
+    layers: tuple[Layer, ...]
+
+    def form(self, form: Any) -> Any:
+        if not isinstance(form, tuple) or len(form) != len(self.layers):
+            raise ValueError(f"parallel has {len(self.layers)} branches; put FanOut({len(self.layers)}) before it.")
+        return tuple(layer.form(one) for layer, one in zip(self.layers, form, strict=True))
+
+    def offsetwise(self) -> bool:
+        return all(layer.offsetwise() for layer in self.layers)
+
+    def needs(self, after: Any) -> Any:
+        after = after if isinstance(after, tuple) and not isinstance(after, Needs) else (after,) * len(self.layers)
+        return tuple(layer.needs(one) for layer, one in zip(self.layers, after, strict=True))
+
+    def side(self, form: Any, variance: Any) -> tuple[Any, Any]:
+        done = [layer.side(*one) for layer, *one in zip(self.layers, form, variance, strict=True)]
+        return tuple(variance for variance, _ in done), tuple(notes for _, notes in done)
+
+    def pair(self, form: Any, covariance: Any, first: Any, second: Any) -> Any:
+        branches = zip(self.layers, form, covariance, first, second, strict=True)
+        return tuple(layer.pair(*one) for layer, *one in branches)
+
+    def output_shape(self, shape: Any) -> Any:
+        return tuple(layer.output_shape(one) for layer, one in zip(self.layers, shape, strict=True))
+
+    def init(self, key: PRNGKeyArray, shape: Any, dtype: Any = None) -> Any:
+        keys = jax.random.split(key, len(self.layers))
+        return tuple(layer.init(k, one, dtype) for layer, k, one in zip(self.layers, keys, shape, strict=True))
+
+    def apply(self, params: Any, x: Any) -> Any:
+        return tuple(layer.apply(p, one) for layer, p, one in zip(self.layers, params, x, strict=True))
+
+
+def parallel(*layers: Layer) -> Parallel:
+    """The layers side by side, between FanOut and FanInSum or FanInConcat."""
+    return Parallel(tuple(layers))
+
+
+@dataclass(frozen=True)
+class FanInSum(Layer):
+    """The sum of branches: kernels add, as the branches are independent.
+
+    At most one branch may pass its input on without an affine layer of its own: x + x, or x + relu(x), would have
+    covariances between the branches, and is refused.
+    """
+
+    def form(self, form: Any) -> Form:
+        if not isinstance(form, tuple):
+            raise ValueError("FanInSum got one signal; put FanOut and parallel before it.")
+        if len({(one.positions, one.width) for one in form}) > 1:
+            raise ValueError(
+                "FanInSum got branches of different shapes "
+                f"{[(*one.positions, one.width) for one in form]}; these must agree."
+            )
+        origins = [origin for one in form for origin in one.origins]
+        if len(set(origins)) < len(origins):
+            raise ValueError(
+                "FanInSum got branches that share random weights, so that their covariance is not 0; end all branches "
+                "but one with a Dense or Conv layer of their own."
+            )
+        if sum(not one.centred for one in form) > 1:
+            raise ValueError(
+                "FanInSum got more than one branch whose units do not have mean 0, so that their covariance is not 0; "
+                "end all branches but one with a Dense or Conv layer of their own."
+            )
+        centred = all(one.centred for one in form)
+        return replace(form[0], gaussian=all(one.gaussian for one in form), centred=centred, origins=frozenset(origins))
+
+    def needs(self, after: Needs) -> Needs:
+        return after
+
+    def side(self, form: Any, variance: Any) -> tuple[Array | None, Any]:
+        return (None if any(v is None for v in variance) else sum(variance[1:], variance[0])), ()
+
+    def pair(self, form: Any, covariance: Any, first: Any, second: Any) -> Covariance:
+        def total(parts: tuple) -> Array | None:
+            return None if parts[0] is None else sum(parts[1:], parts[0])
+
+        return Covariance(*(total(parts) for parts in zip(*covariance, strict=True)))
+
+    def output_shape(self, shape: Any) -> tuple[int, ...]:
+        return shape[0]
+
+    def apply(self, params: Any, x: Any) -> Array:
+        return sum(x[1:], x[0])
+
+
+@dataclass(frozen=True)
+class FanInConcat(Layer):
+    """The channels of all branches in one signal: kernels are averaged, weighted with the widths.
+
+    Units of different branches have different variances, so that a Dense or Conv layer must follow.
+    """
+
+    def form(self, form: Any) -> Form:
+        if not isinstance(form, tuple):
+            raise ValueError("FanInConcat got one signal; put FanOut and parallel before it.")
+        if any(one.width is None for one in form):
+            raise ValueError("FanInConcat weighs its branches with their widths; give every layer its width.")
+        origins = frozenset(origin for one in form for origin in one.origins)
+        centred = all(one.centred for one in form)
+        return replace(form[0], gaussian=False, centred=centred, origins=origins, width=sum(one.width for one in form))
+
+    def _mean(self, form: Any, parts: Any) -> Array | None:
+        if parts[0] is None:
+            return None
+        total = sum(one.width for one in form)
+        return sum(part * (one.width / total) for one, part in zip(form, parts, strict=True))
+
+    def side(self, form: Any, variance: Any) -> tuple[Array | None, Any]:
+        return self._mean(form, variance), ()
+
+    def pair(self, form: Any, covariance: Any, first: Any, second: Any) -> Covariance:
+        return Covariance(*(self._mean(form, parts) for parts in zip(*covariance, strict=True)))
+
+    def output_shape(self, shape: Any) -> tuple[int, ...]:
+        return (*shape[0][:-1], sum(one[-1] for one in shape))
+
+    def apply(self, params: Any, x: Any) -> Array:
+        return jnp.concatenate(x, axis=-1)
+
+
+def residual(*layers: Layer) -> Serial:
+    """x + F(x), with F the layers one after the other; the last should be affine.
+
+    >>> from leadline.infinite_width import Dense
+    >>> block = residual(Dense(8, W_std=2.0))
+    >>> serial(Dense(8), block).kernel_fn(jnp.ones((1, 3)), get="nngp").tolist()
+    [[5.0]]
+    """
+    return serial(FanOut(2), parallel(Identity(), serial(*layers)), FanInSum())

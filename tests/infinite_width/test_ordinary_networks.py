@@ -1,0 +1,101 @@
+"""Kernels read from ordinary networks, against the empirical tangent kernel and outputs of these very networks."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from leadline import infinite_width as iw
+from leadline import networks
+
+KEY = jax.random.key(0)
+
+
+def empirical(make, x, seeds):
+    """Mean and standard error over seeds of f f' and of the tangent kernel of one output."""
+
+    def one(key):
+        params, rest = eqx.partition(make(key), eqx.is_inexact_array)
+        f = lambda p, v: eqx.combine(p, rest)(v).ravel()[0]  # noqa: E731
+        values = jax.vmap(lambda v: f(params, v))(x)
+        rows = jax.vmap(lambda v: jnp.concatenate([g.ravel() for g in jax.tree.leaves(jax.grad(f)(params, v))]))(x)
+        return jnp.outer(values, values), rows @ rows.T
+
+    found = jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=20))(jax.random.split(KEY, seeds))
+    return [(np.mean(k, 0), np.std(k, 0) / seeds**0.5) for k in found]
+
+
+def test_an_equinox_mlp_has_the_kernels_of_its_limit():
+    make = lambda key: eqx.nn.MLP(3, 1, 64, 1, activation=jax.nn.relu, key=key)  # noqa: E731
+    x = jax.random.normal(KEY, (3, 3))
+    wide = iw.wide_kernel(make(KEY))
+    for limit, (mean, error) in zip(wide.kernel_fn(x, get=("nngp", "ntk")), empirical(make, x, 300), strict=True):
+        assert np.max(np.abs(limit - mean) / error) < 4.5
+
+
+def test_a_convolutional_sequential_is_read_layer_by_layer():
+    net = eqx.nn.Sequential(
+        [
+            eqx.nn.Conv2d(2, 64, 3, stride=2, padding=1, key=KEY),
+            eqx.nn.Lambda(jnp.tanh),
+            eqx.nn.AvgPool2d(2, 1),
+            eqx.nn.Lambda(jnp.ravel),
+            eqx.nn.Dropout(0.5, inference=True),
+            eqx.nn.Linear(64 * 4, 1, use_bias=False, key=KEY),
+        ]
+    )
+    wide = iw.wide_kernel(net)
+    third = 3**-0.5
+    first = iw.Conv(64, (3, 3), (2, 2), ((1, 1), (1, 1)), third, (3 * 18) ** -0.5, "standard")
+    last = iw.Dense(1, third, None, "standard")
+    assert wide.network == iw.serial(first, iw.Tanh(), iw.AvgPool((2, 2), (1, 1)), iw.Flatten(), iw.Identity(), last)
+    assert "Hermite" in wide.report[1]
+    x = jax.random.normal(KEY, (2, 2, 5, 6))
+    assert wide.kernel_fn(x, get="nngp").shape == (2, 2)
+
+
+def test_our_own_perceptron_is_read_in_both_parametrisations():
+    net = networks.MLP((3, 128, 1), "gelu", gain=1.2, init="glorot", bias_scale=0.3, key=KEY)
+    first = 1.2 * (2 / (3 + 128) * 3) ** 0.5
+    last = 1.2 * (2 / (128 + 1) * 128) ** 0.5
+    assert iw.wide_kernel(net, init="glorot").network == iw.serial(
+        iw.Flatten(), iw.Dense(128, first, 0.3, "standard"), iw.Gelu(), iw.Dense(1, last, 0.3, "standard")
+    )
+    net = networks.MLP((3, 128, 1), "gelu", gain=1.2, bias_scale=0.3, parametrisation="ntk", key=KEY)
+    assert iw.wide_kernel(net).network == iw.dense_stack(1, "gelu", 1.2, 0.3, width=128)
+
+
+def test_a_residual_network_is_read_where_a_limit_exists():
+    net = networks.ResidualNetwork(3, 64, 2, 1, "relu", two_matrices=True, init="lecun", key=KEY)
+    branch = iw.Dense(64, 1.0, 0.0, "standard"), iw.Relu(), iw.Dense(64, 1.0, None, "standard"), iw.Scale(2**-0.5)
+    assert iw.wide_kernel(net, init="lecun").network == iw.serial(
+        iw.Flatten(),
+        iw.Dense(64, 1.0, 0.0, "standard"),
+        iw.residual(*branch),
+        iw.residual(*branch),
+        iw.Dense(1, 1.0, 0.0, "standard"),
+    )
+    with pytest.raises(ValueError, match="two_matrices=True"):
+        iw.wide_kernel(networks.ResidualNetwork(3, 8, 2, 1, "relu", key=KEY))
+
+
+@pytest.mark.parametrize(
+    ("layer", "name"),
+    [
+        (lambda: eqx.nn.BatchNorm(4, axis_name="batch", mode="batch"), "BatchNorm"),
+        (lambda: eqx.nn.Dropout(0.5), "Dropout"),
+        (lambda: eqx.nn.MaxPool2d(2), "MaxPool2d"),
+        (lambda: eqx.nn.GRUCell(4, 4, key=KEY), "GRUCell"),
+        (lambda: eqx.nn.MultiheadAttention(2, 4, key=KEY), "MultiheadAttention"),
+        (lambda: eqx.nn.Lambda(jax.nn.softmax), "Layer 2 .*softmax"),
+    ],
+)
+def test_a_layer_without_a_limit_is_refused_by_name(layer, name):
+    with pytest.raises(ValueError, match=name):
+        iw.wide_kernel(eqx.nn.Sequential([eqx.nn.Linear(4, 4, key=KEY), layer()]))
+
+
+def test_max_pooling_in_our_classifier_is_refused():
+    with pytest.raises(ValueError, match="max pooling"):
+        iw.wide_kernel(eqx.filter_eval_shape(networks.ConvClassifier, 8, 8, 3, key=KEY))  # without drawing weights
