@@ -71,6 +71,13 @@ MUTATIONS = [
     ("error-decomposition", "learning.error_terms.uniform_gap", with_field("value", 0.05)),
     ("gaussian-kl-formula", "probability.information.gaussian_kl", scaled(1.1)),
     ("poisson-limit", "probability.tail_bounds.poisson_distance", scaled(1.1)),
+    ("curse-of-dimensionality", "features.neighbours.asymptotic_neighbour_distance", scaled(1.2)),
+    ("feature-dimension-count", "features.monomials.monomial_count", shifted_argument),
+    ("mercer-expansion", "kernels.mercer.brownian_eigenvalues", scaled(1.02)),
+    ("fourier-feature-variance", "kernels.fourier.fourier_variance", scaled(1.2)),
+    ("finite-width-kurtosis", "infinite_width.layer_draws.output_kurtosis", scaled(1.1)),
+    ("last-layer-gram", "tangent.last_layer.last_layer_gram", scaled(1.001)),
+    ("empirical-ntk", "tangent.empirical.empirical_ntk", scaled(1.001)),
 ]
 
 

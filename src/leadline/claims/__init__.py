@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-CHAPTERS = ("neurons", "networks", "learning")
+CHAPTERS = ("neurons", "networks", "learning", "kernels", "tangent")
 
 
 def load() -> None:

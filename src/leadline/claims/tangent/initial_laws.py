@@ -1,0 +1,96 @@
+"""How the initial law of a network chooses, in the limit of width, among the functions that fit the data."""
+
+import itertools
+import math
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from leadline import data, infinite_width, tangent
+from leadline.evidence import Range, at_least, claim, close, figure, mean
+
+_ANGLES = np.array([0.2, 1.1, 1.9, 2.8, 4.0])
+_VALUES = np.array([1.0, -1.0, 0.5, -0.5, 1.0])
+_GRID = np.linspace(0, 2 * math.pi, 61)[:-1]
+_CHOICES = (("relu", 0.0), ("relu", 0.1), ("relu", 1.0), ("erf", 0.1), ("tanh", 0.1))
+_PAIR = math.sqrt(3) * np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
+
+
+@claim(
+    "limit-kernel-and-initialisation",
+    says=(
+        "The limit kernel, and so the interpolant that training finds, depends on activation, depth and the scales of "
+        "weights and biases. Of the law of the weights after the first layer only the variance matters; the first "
+        "layer's law matters in full."
+    ),
+    formula=r"f_\infty(x) = \Theta(x, X)\, \Theta(X, X)^{-1} y, \qquad \Theta = \Theta[\varphi, L, \sigma_w, \sigma_b]",
+    sources=("cam",),
+    assumes=("infinite width, or width 256 and more for the weight laws", "output averaged over initialisations"),
+    shows=("infinite_width.WideTraining", "tangent.empirical_ntk"),
+)
+def limit_kernel_and_initialisation(
+    key,
+    hidden: Annotated[int, Range(1, 3)] = 1,
+    gain: Annotated[float, Range(1.0, 2.0)] = 1.4142,
+    width: Annotated[int, Range(256, 1024, log=True)] = 400,
+    seeds: Annotated[int, Range(10, 24)] = 16,
+):
+    """Interpolants of five points on the circle; kernels of two-hidden-layer networks with signs as weights."""
+    angles = np.concatenate([_ANGLES, _GRID])
+    x = math.sqrt(2) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    curves, rounding = {}, 0.0
+    for activation, bias in _CHOICES:
+        stack = infinite_width.dense_stack(hidden, activation, W_std=gain, b_std=bias)
+        theta = np.asarray(stack.kernel_fn(x))
+        wide = infinite_width.WideTraining(theta[:5, :5], _VALUES)
+        name = f"{activation}, σ_b = {bias:g}"
+        curves[name] = np.asarray(wide.at(theta[5:, :5]).mean())
+        yield close(wide.mean(), _VALUES, f"{name}: values at the five points", atol=1e-9)
+        slowest, fastest = np.asarray(wide.eigenvalues)[[0, -1]]
+        rounding = max(rounding, np.finfo(float).eps * fastest / slowest)
+    gaps = {
+        f"{a} and {b}": math.sqrt(np.mean((curves[a] - curves[b]) ** 2)) for a, b in itertools.combinations(curves, 2)
+    }
+    yield at_least(
+        list(gaps.values()), 10 * rounding, "root mean square gap between any two interpolants, ten roundings"
+    )
+
+    limit = np.asarray(infinite_width.dense_stack(2, "relu", W_std=math.sqrt(2)).kernel_fn(_PAIR))
+    rng = data.generator(key)
+    drawn = {law: np.stack([_tangent_kernel(rng, width, law) for _ in range(seeds)]) for law in ("gaussian", "signs")}
+    for law, kernels in drawn.items():
+        yield mean(kernels[:, 0, 1], limit[0, 1], f"Θ(x, x') with later layers drawn as {law}, width {width}")
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    units = np.maximum(signs[:, :2], 0)  # at the orthogonal inputs √3 e₁ and √3 e₂, weights over √3
+    shallow = infinite_width.dense_stack(1, "relu", W_std=math.sqrt(2), first_W_std=1.0)
+    gaussian = np.asarray(shallow.kernel_fn(math.sqrt(3) * np.eye(3), get="nngp"))[0, 1]
+    yield close(2 * np.mean(units[:, 0] * units[:, 1]), 0.5, "K(√3 e₁, √3 e₂), first layer of signs: 1/2", atol=1e-14)
+    yield close(gaussian, 1 / math.pi, "K(√3 e₁, √3 e₂), first layer Gaussian: 1/π", atol=1e-12)
+
+    widest = max(gaps, key=gaps.get)
+    nearest = min(gaps.values())
+    yield figure.curves(
+        f"Five initial laws, one data set: interpolants differ by {nearest:.2g} to {gaps[widest]:.2g} (rms)",
+        x="angle", y="limit of training",
+        lines={name: (_GRID, curve) for name, curve in curves.items()}, points={"data": (_ANGLES, _VALUES)},
+    )  # fmt: skip
+
+
+def _tangent_kernel(rng, width: int, law: str) -> np.ndarray:
+    """The kernel of a network of two hidden ReLU layers; weights after the first layer are signs or Gaussian."""
+
+    def draw(*shape):
+        if law == "gaussian":
+            return jnp.asarray(rng.standard_normal(shape))
+        return jnp.asarray(rng.integers(0, 2, shape, dtype=np.int8) * 2.0 - 1)
+
+    params = jnp.asarray(rng.standard_normal((width, 3))), draw(width, width), draw(width)
+    return np.asarray(tangent.empirical_ntk(_network, params, _PAIR))
+
+
+def _network(params, x):
+    first, second, last = params
+    units = jax.nn.relu(first @ x * math.sqrt(2 / 3))
+    return last @ jax.nn.relu(second @ units * math.sqrt(2 / units.size)) * math.sqrt(2 / units.size)
