@@ -1,6 +1,8 @@
 """From a network and inputs to matrices of kernel values."""
 
+import sys
 import warnings
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,13 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from leadline.kernels import gram
+
 from .combinators import Serial
 from .layer import Covariance, Form, Layer, Needs
-from .pair_tiles import over_tiles
+from .pair_tiles import one_side, over_tiles, own_kernels
 from .pooling import Flatten, GlobalAvgPool
 from .position_offsets import over_offsets
 
 _KINDS = ("nngp", "ntk")
+_ONE_CORE = 1000 * 1000  # entries; a matrix beyond is spread over the cores
 
 
 def kernels(network: Layer, x1: Any, x2: Any, get: str | tuple[str, ...]) -> Any:
@@ -32,6 +37,8 @@ def kernels(network: Layer, x1: Any, x2: Any, get: str | tuple[str, ...]) -> Any
         )
     if x2 is not None and x1.dtype != x2.dtype:
         x1, x2 = jnp.promote_types(x1.dtype, x2.dtype).type(x1), jnp.promote_types(x1.dtype, x2.dtype).type(x2)
+    if isinstance(get, str) and _is_large(x1, x2):
+        return _over_cores(network, get, x1, x2)
     found = _matrices(network, "ntk" in wanted, x1, x2)
     answer = tuple(getattr(found, kind) for kind in wanted)
     return answer[0] if isinstance(get, str) else answer
@@ -54,6 +61,39 @@ def _inputs(x: Any) -> Array:
             "(n, height, width, channels)."
         )
     return x
+
+
+def _is_large(x1: Array, x2: Array | None) -> bool:
+    """Whether the matrix is worth several cores; inside a compiled function its tiles come one after the other."""
+    if x1.ndim != 2 or isinstance(x1, jax.core.Tracer) or isinstance(x2, jax.core.Tracer):
+        return False
+    return len(x1) * len(x1 if x2 is None else x2) > _ONE_CORE
+
+
+def _over_cores(network: Layer, kind: str, x1: Array, x2: Array | None) -> Array:
+    """Tiles computed by all cores, each written to its place as it comes."""
+    K = gram(_PairKernel(network, kind), x1, x2, budget=sys.maxsize)
+    if x2 is None:
+        np.fill_diagonal(K, np.asarray(_diagonal(network, kind, x1)))
+    return jnp.asarray(K)
+
+
+@dataclass(frozen=True)
+class _PairKernel:
+    """One kernel of a network as a function of two batches; equal ones share their compiled tiles."""
+
+    network: Layer
+    kind: str
+
+    def __call__(self, x1: Array, x2: Array) -> Array:
+        return getattr(_matrices(self.network, self.kind == "ntk", x1, x2), self.kind)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _diagonal(network: Layer, kind: str, x: Array) -> Array:
+    needs = network.needs(Needs())
+    form = Form((), x.shape[-1], needs.full, needs.variances > 1)
+    return getattr(own_kernels(network, form, kind == "ntk", x, one_side(network, form, x)), kind)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

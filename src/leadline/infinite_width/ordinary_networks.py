@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from leadline import networks
 
 from .activation_kernels import activation_layer
-from .combinators import Identity, Scale, Serial, residual, serial
+from .branches import residual
+from .combinators import Identity, Scale, Serial, serial
 from .convolution import Conv
 from .dense import Dense
 from .function_layers import function_layer

@@ -27,6 +27,8 @@ def over_tiles(network: Layer, form: Form, tangent: bool, x1: Array, x2: Array |
         if x2 is None and not form.positions:  # an input's correlation with itself is 1, whatever the rounding
             equal = jnp.eye(len(x1), dtype=bool)
             start = start._replace(nngp=jnp.where(equal, input_variance(form, x1), start.nngp))
+            found = network.pair(form, start, first, second)
+            return jax.tree.map(lambda k: (k + k.T) / 2, found)  # rounding is not symmetric
         return network.pair(form, start, first, second)
     own = own_kernels(network, form, tangent, x1, first) if x2 is None and not form.positions else None
 

@@ -51,7 +51,8 @@ def over_offsets(
         total, _ = jax.lax.scan(add, Covariance(zero, zero if tangent else None), offsets)
         return jax.tree.map(lambda k: k / math.prod(positions) ** 2, total)
 
-    pooled = fill(block, x1.shape[0], image_2.shape[-1], _ROWS, _COLUMNS, x2 is None)
+    columns = _COLUMNS if x2 is not None or len(x1) > 4 * _COLUMNS else _ROWS  # few images: less beyond the diagonal
+    pooled = fill(block, x1.shape[0], image_2.shape[-1], _ROWS, columns, x2 is None)
     if not tail:
         return pooled
     after = replace(head.form(form), positions=())

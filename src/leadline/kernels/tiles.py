@@ -1,6 +1,7 @@
 """Gram matrices computed in tiles, within a memory budget."""
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -12,7 +13,8 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 GRAM_BUDGET = 2 * 2**30  # bytes: what a Gram matrix and its computation may take unless said otherwise
-_LARGEST_TILE = 1024  # rows of inputs: beyond that a tile leaves the cache and gains nothing
+_LARGEST_TILE = 512  # inputs a side: enough to hide the start of a program, small enough for the cache
+_AHEAD = 2  # tiles in the making while one is read: as many as there may be idle cores
 
 PairMatrix = Callable[[Array, Array], Float[Array, "rows columns"]]
 
@@ -37,11 +39,11 @@ def plan_tiles(
     budget: int = GRAM_BUDGET,
     holds_result: bool = True,
 ) -> TilePlan:
-    """The largest tile (at most 1024 inputs a side) whose memory, as the compiler states it, is within the budget.
+    """The largest tile (at most 512 inputs a side) whose memory, as the compiler states it, is within the budget.
 
     >>> from leadline.kernels import Linear
     >>> plan_tiles(Linear(), np.ones((3000, 5)), np.ones((3000, 5)), budget=2**28).tile
-    1024
+    512
     """
     if x.shape[1:] != z.shape[1:]:
         raise ValueError(
@@ -57,7 +59,7 @@ def plan_tiles(
     while True:
         program = _program(kernel, x, z, tile)
         kept = sum(-(-len(side) // tile) * tile * math.prod(side.shape[1:]) for side in (x, z))  # the inputs, filled up
-        working = 2 * program.bytes + kept * _row(x, 1).dtype.itemsize  # two tiles: the next is made ahead
+        working = (_AHEAD + 1) * program.bytes + kept * _row(x, 1).dtype.itemsize
         if result + working <= budget:
             return TilePlan(tile, working, result, program, rows, columns, np.dtype(one.dtype))
         if tile == 1 or result >= budget:
@@ -89,10 +91,12 @@ def gram(
     z = x if z is None else np.asarray(z)
     plan = plan_tiles(kernel, x, z, budget=budget, holds_result=out is None)
     if out is None:
-        out = np.empty((plan.rows, plan.columns), plan.dtype)
+        out = _aligned(plan)
     elif out.shape != (plan.rows, plan.columns):
         raise ValueError(f"gram got out of shape {out.shape}; the result has shape {(plan.rows, plan.columns)}.")
     for rows, columns, block in _blocks(x, z, plan, symmetric):
+        if symmetric and rows == columns:
+            block = (block + block.T) / 2  # rounding is not symmetric
         out[rows, columns] = block
         if symmetric and rows != columns:
             out[columns, rows] = block.T
@@ -124,19 +128,27 @@ def gram_product(
 
 
 def _blocks(x: np.ndarray, z: np.ndarray, plan: TilePlan, symmetric: bool) -> Iterator[tuple[slice, slice, np.ndarray]]:
-    """The tiles with their places in the result; each is computed while the one before is being read."""
-    left, right = _cut(x, plan.tile), _cut(z, plan.tile)
+    """The tiles with their places in the result; the next ones are computed while one is being read."""
+    left = _cut(x, plan.tile)
+    right = left if z is x else _cut(z, plan.tile)
     per_row, per_column = plan.rows // len(x), plan.columns // len(z)
-    waiting = None
+    waiting: deque[tuple[slice, slice, Array]] = deque()
     for i, (first, a) in enumerate(left):
         for second, b in right[i:] if symmetric else right:
             rows = slice(first * per_row, min(first + plan.tile, len(x)) * per_row)
             columns = slice(second * per_column, min(second + plan.tile, len(z)) * per_column)
-            ahead = (rows, columns, plan.program(a, b))
-            if waiting is not None:
-                yield _trimmed(*waiting)
-            waiting = ahead
-    yield _trimmed(*waiting)
+            waiting.append((rows, columns, plan.program(a, b)))
+            if len(waiting) > _AHEAD:
+                yield _trimmed(*waiting.popleft())
+    while waiting:
+        yield _trimmed(*waiting.popleft())
+
+
+def _aligned(plan: TilePlan) -> np.ndarray:
+    """An empty matrix that begins at a multiple of 64 bytes, which JAX takes over without a copy."""
+    room = np.empty(plan.rows * plan.columns * plan.dtype.itemsize + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : room.size - 64 + start].view(plan.dtype).reshape(plan.rows, plan.columns)
 
 
 def _trimmed(rows: slice, columns: slice, block: Array) -> tuple[slice, slice, np.ndarray]:
@@ -192,7 +204,7 @@ def _too_little(budget: int, result: int, working: int, rows: int, columns: int)
     if result >= budget:
         return (
             f"A Gram matrix of {rows} x {columns} takes {result / mebi:.0f} MiB, more than the budget of "
-            f"{budget / mebi:.0f} MiB; give a larger budget or a file-backed `out`, or use gram_product, which keeps none."
+            f"{budget / mebi:.0f} MiB; give a larger budget, a file-backed `out`, or use gram_product."
         )
     return (
         f"One entry of the Gram matrix takes {working / mebi:.1f} MiB of working memory beside {result / mebi:.0f} MiB "
