@@ -12,6 +12,7 @@ from .claims import claims
 from .data import data
 from .falsify import falsify
 from .train import Stopped, train
+from .wide import wide
 
 _INTERRUPTED = 130
 
@@ -29,6 +30,7 @@ app.command()(falsify)
 app.command()(cite)
 app.command()(data)
 app.command()(train)
+app.command()(wide)
 
 
 def run() -> None:

@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "config_file": ["RecipeError", "example", "parse_recipe", "read_recipe"],
+        "infinite_twin": ["Twin", "WideResult", "widen"],
         "named_models": ["MODELS", "build_model"],
         "named_optimisers": ["OPTIMISERS", "build_optimiser", "learning_rate"],
         "run_directory": ["Outcome", "RunExists", "train"],

@@ -128,7 +128,12 @@ class _Reader:
 
         t = recipe.training
         known = describe(recipe.data.name)
-        train = known.train - round(known.train * recipe.data.validation)
+        if recipe.data.images > known.train:
+            raise self.mistake(
+                "data", "images", f"images = {recipe.data.images} is more than the {known.train} training images."
+            )
+        images = recipe.data.images or known.train
+        train = images - round(images * recipe.data.validation)
         if t.batch > train:
             raise self.mistake("training", "batch", f"batch = {t.batch} is more than the {train} training images.")
         if recipe.data.path and known.bundled:

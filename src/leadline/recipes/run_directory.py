@@ -11,6 +11,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
@@ -85,10 +86,11 @@ def train(
     sample = data.load(recipe.data.name, recipe.data.path or None, notice=notice)
     key_model, key_split, key_batches = jax.random.split(jax.random.key(settings.seed), 3)
     model = build_model(recipe.model, sample.train_inputs.shape[1:], len(sample.classes), key=key_model)
-    seen, unseen = (sample.train_inputs, sample.train_labels), None
+    images, labels = training_images(recipe, sample)
+    seen, unseen = (images, labels), None
     if held := recipe.data.validation:
-        part = learning.stratified_split(sample.train_labels, (1 - held, held, 0.0), key=key_split)
-        seen, unseen = ((sample.train_inputs[r], sample.train_labels[r]) for r in (part.train, part.validation))
+        part = learning.stratified_split(labels, (1 - held, held, 0.0), key=key_split)
+        seen, unseen = ((images[r], labels[r]) for r in (part.train, part.validation))
     loss = classification_loss(settings)
     run = training.fit(
         model,
@@ -115,6 +117,12 @@ def train(
         training.save_weights(directory / WEIGHTS, chosen)
         write_whole(directory / RESULT, (json.dumps(outcome.record(), indent=2) + "\n").encode())
     return outcome
+
+
+def training_images(recipe: Recipe, sample: data.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """The training images of a recipe, before any are held out, and their labels."""
+    count = recipe.data.images or len(sample.train_labels)
+    return sample.train_inputs[:count], sample.train_labels[:count]
 
 
 def classification_loss(settings: TrainingSettings) -> str | training.Loss:

@@ -46,10 +46,11 @@ def _optimisers() -> Iterable[str]:
 
 @dataclass(frozen=True)
 class DataSettings:
-    """[data]: which dataset, and the share of its training part that is held out for validation."""
+    """[data]: which dataset, how many of its training images (the first; 0: all), and the share of these held out."""
 
     name: str = setting(names=_datasets)
     path: str = setting("")
+    images: int = setting(0, low=0)
     validation: float = setting(0.0, low=0, high=0.9)
 
 
