@@ -137,3 +137,26 @@ def test_large_matrices_in_single_precision_are_computed_in_tiles():
     np.testing.assert_allclose(found, found.T, rtol=1e-5, atol=1e-5)
     exact = iw.dense_stack(2, "relu", 2**0.5).kernel_fn(x[-50:].astype(float))
     np.testing.assert_allclose(found[-50:, -50:], exact, rtol=2e-6, atol=2e-5)
+
+
+def test_a_matrix_spread_over_the_cores_is_the_closed_form_and_exactly_symmetric():
+    x = RNG.normal(size=(1100, 3))
+    x[7] = 0.0
+    found = np.asarray(iw.dense_stack(1, "relu", 2**0.5).kernel_fn(x))
+    norms = np.linalg.norm(x, axis=1)
+    scale = np.outer(norms, norms)
+    angle = np.arccos(np.clip(np.divide(x @ x.T, scale, out=np.zeros_like(scale), where=scale > 0), -1, 1))
+    np.fill_diagonal(angle, 0.0)
+    nngp = scale * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi
+    exact = 2 / 3 * (nngp + scale * np.cos(angle) * (np.pi - angle) / np.pi)
+    np.testing.assert_allclose(found, exact, atol=1e-9 * exact.max())
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_images_spread_over_the_cores_have_the_kernels_of_a_few():
+    images = RNG.normal(size=(40, 4, 4, 1))
+    network = iw.serial(conv(padding="SAME"), iw.Relu(), iw.GlobalAvgPool(), LAST)
+    found = np.asarray(network.kernel_fn(images))
+    few = np.asarray(network.kernel_fn(images[30:]))
+    np.testing.assert_allclose(found[30:, 30:], few, atol=1e-12)
+    np.testing.assert_array_equal(found, found.T)

@@ -36,7 +36,7 @@ def test_a_small_budget_makes_small_tiles_and_states_what_it_takes():
 
 def test_a_matrix_beyond_the_budget_is_refused_and_a_file_takes_it(tmp_path):
     x = RNG.normal(size=(200, 2))
-    with pytest.raises(MemoryError, match="200 x 200 takes 0 MiB, more than the budget.*gram_product"):
+    with pytest.raises(MemoryError, match=r"200 x 200 takes 0 MiB, more than the budget.*gram_product"):
         kernels.gram(gaussian, x, budget=200 * 200 * 8)
     file = np.memmap(tmp_path / "gram", dtype=float, mode="w+", shape=(200, 200))
     kernels.gram(gaussian, x, budget=200 * 200 * 8, out=file)

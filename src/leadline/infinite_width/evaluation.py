@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from leadline.kernels import gram
+from leadline.kernels import LARGEST_TILE, gram
 
 from .combinators import Serial
 from .layer import Covariance, Form, Layer, Needs
@@ -20,7 +20,7 @@ from .pooling import Flatten, GlobalAvgPool
 from .position_offsets import over_offsets
 
 _KINDS = ("nngp", "ntk")
-_ONE_CORE = 1000 * 1000  # entries; a matrix beyond is spread over the cores
+_ONE_CORE, _ONE_CORE_IMAGES = 1000, 32  # inputs a side: a larger matrix is spread over the cores
 
 
 def kernels(network: Layer, x1: Any, x2: Any, get: str | tuple[str, ...]) -> Any:
@@ -64,16 +64,19 @@ def _inputs(x: Any) -> Array:
 
 
 def _is_large(x1: Array, x2: Array | None) -> bool:
-    """Whether the matrix is worth several cores; inside a compiled function its tiles come one after the other."""
-    if x1.ndim != 2 or isinstance(x1, jax.core.Tracer) or isinstance(x2, jax.core.Tracer):
+    """Whether the matrix is worth several cores; in a compiled function, or elsewhere than on cores, it is not."""
+    if isinstance(x1, jax.core.Tracer) or isinstance(x2, jax.core.Tracer) or jax.default_backend() != "cpu":
         return False
-    return len(x1) * len(x1 if x2 is None else x2) > _ONE_CORE
+    least = _ONE_CORE if x1.ndim == 2 else _ONE_CORE_IMAGES
+    return len(x1) * len(x1 if x2 is None else x2) > least**2
 
 
 def _over_cores(network: Layer, kind: str, x1: Array, x2: Array | None) -> Array:
     """Tiles computed by all cores, each written to its place as it comes."""
-    K = gram(_PairKernel(network, kind), x1, x2, budget=sys.maxsize)
-    if x2 is None:
+    vectors = x1.ndim == 2
+    largest = LARGEST_TILE if vectors else _ONE_CORE_IMAGES
+    K = gram(_PairKernel(network, kind), x1, x2, budget=sys.maxsize, largest=largest)
+    if x2 is None and vectors:
         np.fill_diagonal(K, np.asarray(_diagonal(network, kind, x1)))
     return jnp.asarray(K)
 

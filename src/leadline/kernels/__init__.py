@@ -52,7 +52,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "stationary": ["Gaussian", "Laplace", "Matern32", "Matern52", "Stationary"],
         "strings": ["Subsequence"],
         "symbol_codes": ["encode"],
-        "tiles": ["GRAM_BUDGET", "TilePlan", "gram", "gram_product", "plan_tiles"],
+        "tiles": ["GRAM_BUDGET", "LARGEST_TILE", "TilePlan", "gram", "gram_product", "plan_tiles"],
         "validity": ["hunt"],
     },
 )

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 GRAM_BUDGET = 2 * 2**30  # bytes: what a Gram matrix and its computation may take unless said otherwise
-_LARGEST_TILE = 512  # inputs a side: enough to hide the start of a program, small enough for the cache
+LARGEST_TILE = 512  # inputs a side: enough to hide the start of a program, small enough for the cache
 _AHEAD = 2  # tiles in the making while one is read: as many as there may be idle cores
 
 PairMatrix = Callable[[Array, Array], Float[Array, "rows columns"]]
@@ -37,9 +37,10 @@ def plan_tiles(
     z: Float[Array | np.ndarray, "n ..."],
     *,
     budget: int = GRAM_BUDGET,
+    largest: int = LARGEST_TILE,
     holds_result: bool = True,
 ) -> TilePlan:
-    """The largest tile (at most 512 inputs a side) whose memory, as the compiler states it, is within the budget.
+    """The largest tile (at most `largest` inputs a side) whose memory, as the compiler states it, is within the budget.
 
     >>> from leadline.kernels import Linear
     >>> plan_tiles(Linear(), np.ones((3000, 5)), np.ones((3000, 5)), budget=2**28).tile
@@ -52,7 +53,7 @@ def plan_tiles(
         )
     if min(len(x), len(z)) == 0:
         raise ValueError("The Gram matrix was asked for with no inputs on one side; give at least one on each.")
-    tile = min(_LARGEST_TILE, max(len(x), len(z)))
+    tile = min(largest, max(len(x), len(z)))
     one = jax.eval_shape(kernel, _row(x, 1), _row(z, 1))
     rows, columns = len(x) * one.shape[0], len(z) * one.shape[1]
     result = rows * columns * one.dtype.itemsize if holds_result else 0
@@ -74,13 +75,15 @@ def gram(
     z: Float[Array | np.ndarray, "n ..."] | None = None,
     *,
     budget: int = GRAM_BUDGET,
+    largest: int = LARGEST_TILE,
     out: np.ndarray | None = None,
 ) -> Float[np.ndarray, "rows columns"]:
     """The matrix k(x_i, z_j), tile by tile, never beyond `budget` bytes for result and working memory together.
 
     Any JAX function of two batches that gives the matrix of their pairs will do: a `Kernel`, the `kernel_fn` of an
     infinitely wide network, a function of your own. Without `z` the matrix is that of x with itself, and only the tiles
-    on and above the diagonal are computed. `out` takes the result, e.g. `numpy.memmap` on a disk; it does not count.
+    on and above the diagonal are computed. Tiles have `largest` inputs a side at most, and several are computed at a
+    time. `out` takes the result, e.g. `numpy.memmap` on a disk; it does not count.
 
     >>> from leadline.kernels import Gaussian
     >>> K = gram(Gaussian(1.0), np.array([[0.0], [1.0], [3.0]]))
@@ -89,7 +92,7 @@ def gram(
     """
     symmetric, x = z is None, np.asarray(x)
     z = x if z is None else np.asarray(z)
-    plan = plan_tiles(kernel, x, z, budget=budget, holds_result=out is None)
+    plan = plan_tiles(kernel, x, z, budget=budget, largest=largest, holds_result=out is None)
     if out is None:
         out = _aligned(plan)
     elif out.shape != (plan.rows, plan.columns):
