@@ -3,7 +3,10 @@
 What one process has compiled the others take from the same cache as the workers of `leadline check`.
 """
 
+from pathlib import Path
+
 import jax
+import pytest
 
 from leadline.data.cache import cache_directory
 
@@ -11,6 +14,17 @@ jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_compilation_cache_dir", str(cache_directory() / "xla"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+MUCH_MEMORY = 2 * 2**30  # bytes
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_programs_are_dropped_when_they_fill_the_memory():
+    yield
+    pages = Path("/proc/self/statm")
+    if pages.exists() and int(pages.read_text().split()[1]) * 4096 > MUCH_MEMORY:
+        jax.clear_caches()
+
 
 collect_ignore = [
     "documented_json.py",

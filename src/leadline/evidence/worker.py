@@ -3,7 +3,11 @@
 import importlib
 import os
 import pickle
+from itertools import count
 from typing import Any
+
+_KEEP_PROGRAMS_FOR = 20  # entries
+_ENTRIES_RUN = count(1)
 
 
 def prepare(threads: int, memory: int, cache: str) -> None:
@@ -34,6 +38,16 @@ def perform(module: str, id: str, parameters: dict[str, Any], seed: int) -> str:
         return run_entry(entry(id), parameters, seed).dumps()
     except Exception as error:
         raise _sendable(error) from None
+    finally:
+        _forget_programs()
+
+
+def _forget_programs() -> None:
+    """Drop what was compiled, now and then: a few hundred entries would keep gigabytes of it."""
+    if next(_ENTRIES_RUN) % _KEEP_PROGRAMS_FOR == 0:
+        import jax
+
+        jax.clear_caches()
 
 
 def _sendable(error: Exception) -> Exception:

@@ -140,6 +140,7 @@ def _distinct(net: networks.MLP) -> list[int]:
     formula=r"\left|\log\frac{s}{s_{He}}\right| \lesssim \frac{c}{L}",
     sources=("eth", "penn"),
     assumes=("trained means: mean loss of all training images below a quarter of log 10",),
+    slow="about 12 seconds",
     empirical=True,
 )
 def trainable_window(

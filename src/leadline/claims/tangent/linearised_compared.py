@@ -42,6 +42,7 @@ def _two_layer(dim, width, key):
     formula=r"w_j \cdot \partial f/\partial w_j = v_j\, \partial f/\partial v_j, \quad m_{\text{peak}} = n/d",
     sources=("sheet",),
     assumes=("noisy labels",),
+    slow="about 8 seconds",
     empirical=True,
 )
 def tangent_interpolation_peak(
@@ -153,6 +154,7 @@ def _late(wide):
     ),
     formula=r"f_0(x) + k(x,X) K^{+} (y - f_0(X)) \quad \text{against} \quad f_{\theta_T}(x)",
     sources=("eth",),
+    slow="about 10 seconds",
     empirical=True,
 )
 def linearised_versus_full(
