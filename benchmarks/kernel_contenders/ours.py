@@ -33,7 +33,7 @@ def empirical():
     return lambda: tangent.empirical_ntk(f, params, x[:2]), lambda: tangent.empirical_ntk(f, params, x)
 
 
-sizes = {f"dense {n}": (lambda n=n: dense(n)) for n in (1000, 2000, 4000, 8000)}
+sizes = {f"dense {n}": (lambda n=n: dense(n)) for n in (2000, 4000, 8000)}
 if __name__ == "__main__":
     serve(
         {
