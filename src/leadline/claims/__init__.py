@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-CHAPTERS = ("neurons", "networks", "learning", "kernels", "tangent")
+CHAPTERS = ("neurons", "networks", "learning", "kernels", "tangent", "optimisation", "stochastic")
 
 
 def load() -> None:

@@ -1,0 +1,5 @@
+"""Markov chains: finite chains and their analysis, SGD as a chain on a grid, Gibbs laws, annealing."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={})

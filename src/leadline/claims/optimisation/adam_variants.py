@@ -1,0 +1,1 @@
+"""Placeholder: adam_variants."""

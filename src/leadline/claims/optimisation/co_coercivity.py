@@ -1,0 +1,1 @@
+"""Placeholder: co_coercivity."""

@@ -1,0 +1,1 @@
+"""Placeholder: descent_bounds."""

@@ -1,0 +1,1 @@
+"""Placeholder: edge_of_stability."""

@@ -1,0 +1,1 @@
+"""Placeholder: gradient_flow."""

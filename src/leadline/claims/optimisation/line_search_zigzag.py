@@ -1,0 +1,1 @@
+"""Placeholder: line_search_zigzag."""

@@ -1,0 +1,1 @@
+"""Placeholder: chain_theorems."""

@@ -1,0 +1,1 @@
+"""Placeholder: control_variates."""

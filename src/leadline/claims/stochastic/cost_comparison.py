@@ -1,0 +1,1 @@
+"""Placeholder: cost_comparison."""

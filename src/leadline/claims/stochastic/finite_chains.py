@@ -1,0 +1,1 @@
+"""Placeholder: finite_chains."""

@@ -1,0 +1,1 @@
+"""Placeholder: noise_instruments."""

@@ -1,0 +1,1 @@
+"""Placeholder: sign_descent."""

@@ -1,0 +1,1 @@
+"""Placeholder: step_rules."""

@@ -1,0 +1,5 @@
+"""Stochastic optimisation: finite sums, sampling, exact moments of SGD, noise, averaging, variance reduction."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={})
