@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "checkpoints": ["Checkpoints", "StorageFull"],
-        "descent": ["minimise"],
+        "descent": ["apply_rule", "minimise"],
         "divergence": ["Diverged", "sharpness"],
         "fitting": ["Run", "Schedule", "fit"],
         "many": ["fit_many"],

@@ -13,6 +13,28 @@ from leadline.data import batch_sequence
 Model = TypeVar("Model", bound=PyTree)
 
 
+def apply_rule(
+    optimiser: optax.GradientTransformation,
+    memory: PyTree,
+    parameters: Model,
+    value: Float[Array, ""],
+    gradient: Model,
+    value_fn: Callable[[Model], Float[Array, ""]],
+) -> tuple[Model, PyTree]:
+    """One step of an Optax rule: the new parameters and the rule's new memory.
+
+    The rule is told the loss at these parameters and as a function, which line searches and Newton's method ask for.
+
+    >>> rule = optax.sgd(0.5)
+    >>> w = jax.numpy.array([1.0])
+    >>> apply_rule(rule, rule.init(w), w, w @ w, 2 * w, lambda w: w @ w)[0].tolist()
+    [0.0]
+    """
+    told = optax.with_extra_args_support(optimiser)
+    change, memory = told.update(gradient, memory, parameters, value=value, grad=gradient, value_fn=value_fn)
+    return optax.apply_updates(parameters, change), memory
+
+
 @eqx.filter_jit
 def minimise(
     objective: Callable[..., Float[Array, ""]],
@@ -42,8 +64,7 @@ def minimise(
     def step(state: PyTree, rows: Array | None) -> tuple[PyTree, Float[Array, ""]]:
         parameters, memory = state
         value, gradient = jax.value_and_grad(loss)(parameters, rows)
-        change, memory = optimiser.update(gradient, memory, parameters)
-        return (optax.apply_updates(parameters, change), memory), value
+        return apply_rule(optimiser, memory, parameters, value, gradient, lambda p: loss(p, rows)), value
 
     rows = None
     if batch is not None:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from .descent import apply_rule
 from .loop import Loop, State
 from .objectives import Sample
 
@@ -52,8 +53,9 @@ def _measure(loop: Loop, state: State, batch: Sample) -> tuple[Float[Array, ""],
         return loop.objective(parameters, batch)[0]
 
     gradient = jax.grad(loss)(state.parameters)
-    change, _ = loop.optimiser.update(gradient, state.memory, state.parameters)
-    return sharpness(loss, state.parameters), optax.tree.norm(gradient), optax.tree.norm(change)
+    moved, _ = apply_rule(loop.optimiser, state.memory, state.parameters, loss(state.parameters), gradient, loss)
+    length = optax.tree.norm(optax.tree.sub(moved, state.parameters))
+    return sharpness(loss, state.parameters), optax.tree.norm(gradient), length
 
 
 def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, steps: int) -> str:

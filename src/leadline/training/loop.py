@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from leadline.data import epoch_batches
 
+from .descent import apply_rule
 from .objectives import Loss, Sample
 
 VALIDATION_ROWS = 2048  # examples evaluated at once, so that validation needs no more memory than a few batches
@@ -62,7 +63,7 @@ class Loop(eqx.Module):
 
     rest: PyTree  # of the model: what is not a floating-point array
     loss: Loss = eqx.field(static=True)
-    optimiser: optax.GradientTransformation = eqx.field(static=True)
+    optimiser: optax.GradientTransformation
     batch: int = eqx.field(static=True)
     patience: int | None = eqx.field(static=True, default=None)
     mask: PyTree = None  # 0 where a parameter is only there to give narrower networks the shape of the widest
@@ -90,9 +91,11 @@ class Loop(eqx.Module):
     def step(self, at: Point, sample: Sample, weigh: Bool[Array, ""]) -> tuple[Point, Steps]:
         """One update of the optimiser on one batch; the gradient is weighed only if asked, since that costs a pass."""
         (loss, accuracy), gradient = jax.value_and_grad(self.objective, has_aux=True)(at.parameters, sample)
-        change, memory = self.optimiser.update(gradient, at.memory, at.parameters)
+        moved = apply_rule(
+            self.optimiser, at.memory, at.parameters, loss, gradient, lambda p: self.objective(p, sample)[0]
+        )
         norm = jax.lax.cond(weigh, optax.tree.norm, lambda g: jnp.full_like(optax.tree.norm(g), jnp.nan), gradient)
-        return Point(optax.apply_updates(at.parameters, change), memory), Steps(loss, accuracy, norm)
+        return Point(*moved), Steps(loss, accuracy, norm)
 
     def steps(
         self, state: State, train: Sample, rows: Int[Array, "steps batch"], first: int | Int[Array, ""] = 0

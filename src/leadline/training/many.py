@@ -80,7 +80,7 @@ class _Mapped(eqx.Module):
 
     rest: PyTree
     loss: Loss = eqx.field(static=True)
-    optimiser: Callable | optax.GradientTransformation = eqx.field(static=True)
+    optimiser: Callable | optax.GradientTransformation
     batch: int = eqx.field(static=True)
 
     def loop(self, mask: PyTree, rate: Float[Array, ""] | None) -> Loop:
