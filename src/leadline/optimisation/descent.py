@@ -10,18 +10,20 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
+from leadline.training import apply_rule
+
 Function = Callable[[Float[Array, " p"]], Float[Array, ""]]
 
 
 class Descent(NamedTuple):
     """The points w⁰ … w^T, and the value and the gradient at each of them."""
 
-    points: Float[Array, "steps+1 p"]
-    values: Float[Array, " steps+1"]
-    gradients: Float[Array, "steps+1 p"]
+    points: Float[Array, "points p"]
+    values: Float[Array, " points"]
+    gradients: Float[Array, "points p"]
 
     @property
-    def gradient_norms(self) -> Float[np.ndarray, " steps+1"]:
+    def gradient_norms(self) -> Float[np.ndarray, " points"]:
         return np.linalg.norm(np.asarray(self.gradients), axis=1)
 
 
@@ -46,8 +48,13 @@ def tunable(make: Callable[..., optax.GradientTransformation], **numbers: PyTree
     >>> rule.update(jnp.array([2.0]), rule.init(jnp.zeros(1)))[0].tolist()
     [-1.0]
     """
-    rule = _Tunable(make, jax.tree.map(lambda number: jnp.asarray(number, dtype=float), numbers))
+    rule = _Tunable(make, jax.tree.map(_data, numbers))
     return optax.GradientTransformationExtraArgs(rule.init, rule.update)
+
+
+def _data(number: PyTree) -> Array:
+    """A plain number stays weakly typed, so that single-precision parameters stay what they are."""
+    return jnp.asarray(float(number)) if isinstance(number, int | float) else jnp.asarray(number)
 
 
 def evaluation_point(memory: PyTree, parameters: PyTree) -> PyTree:
@@ -71,7 +78,6 @@ def descend(
     >>> run.points[:, 0].tolist(), run.values.tolist()
     ([1.0, 0.5, 0.25], [0.5, 0.125, 0.03125])
     """
-    rule = optax.with_extra_args_support(optimiser)
 
     def record(parameters: Array, memory: PyTree) -> Descent:
         point = evaluation_point(memory, parameters)
@@ -80,25 +86,27 @@ def descend(
     def move(state: PyTree, _: None) -> tuple[PyTree, Descent]:
         parameters, memory = state
         value, gradient = jax.value_and_grad(objective)(parameters)
-        change, memory = rule.update(gradient, memory, parameters, value=value, grad=gradient, value_fn=objective)
-        parameters = optax.apply_updates(parameters, change)
+        parameters, memory = apply_rule(optimiser, memory, parameters, value, gradient, objective)
         return (parameters, memory), record(parameters, memory)
 
-    begin = (start, rule.init(start))
+    begin = (start, optimiser.init(start))
     _, run = jax.lax.scan(move, begin, None, length=steps)
     return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), record(*begin), run)
 
 
 @eqx.filter_jit
 def steps_to_reach(
-    objective: Function, optimiser: optax.GradientTransformation, start: Float[Array, " p"], goal: float | Array, most: int
+    objective: Function,
+    optimiser: optax.GradientTransformation,
+    start: Float[Array, " p"],
+    goal: float | Array,
+    most: int,
 ) -> tuple[Array, Float[Array, " p"]]:
     """The first t with l(wᵗ) ≤ `goal`, and wᵗ; `most` + 1 if none of the first `most` steps gets there.
 
     >>> int(steps_to_reach(lambda w: w @ w, tunable(optax.sgd, learning_rate=0.25), jnp.array([1.0]), 0.01, 50)[0])
     4
     """
-    rule = optax.with_extra_args_support(optimiser)
 
     def above(state: PyTree) -> Array:
         t, parameters, memory = state
@@ -108,8 +116,42 @@ def steps_to_reach(
     def move(state: PyTree) -> PyTree:
         t, parameters, memory = state
         value, gradient = jax.value_and_grad(objective)(parameters)
-        change, memory = rule.update(gradient, memory, parameters, value=value, grad=gradient, value_fn=objective)
-        return t + 1, optax.apply_updates(parameters, change), memory
+        return t + 1, *apply_rule(optimiser, memory, parameters, value, gradient, objective)
 
-    t, parameters, memory = jax.lax.while_loop(above, move, (jnp.array(0), start, rule.init(start)))
+    t, parameters, memory = jax.lax.while_loop(above, move, (jnp.array(0), start, optimiser.init(start)))
     return t, evaluation_point(memory, parameters)
+
+
+@eqx.filter_jit
+def losses_until(
+    objective: Function,
+    optimiser: optax.GradientTransformation,
+    start: Float[Array, " p"],
+    goal: float | Array,
+    most: int,
+) -> tuple[Array, Float[Array, " points"]]:
+    """As `steps_to_reach`, with the losses l(w⁰), l(w¹), … on the way instead of the point; not a number after the end.
+
+    >>> rule = tunable(optax.sgd, learning_rate=0.25)
+    >>> count, losses = losses_until(lambda w: w @ w, rule, jnp.array([1.0]), 0.1, 4)
+    >>> int(count), losses.tolist()
+    (2, [1.0, 0.25, 0.0625, nan, nan])
+    """
+
+    def above(state: PyTree) -> Array:
+        t, _, _, value, _ = state
+        return (t < most) & ~(value <= goal)
+
+    def move(state: PyTree) -> PyTree:
+        t, parameters, memory, _, losses = state
+        here, gradient = jax.value_and_grad(objective)(parameters)
+        parameters, memory = apply_rule(optimiser, memory, parameters, here, gradient, objective)
+        value = objective(evaluation_point(memory, parameters))
+        return t + 1, parameters, memory, value, losses.at[t + 1].set(value)
+
+    first = objective(start)
+    losses = jnp.full(most + 1, jnp.nan, first.dtype).at[0].set(first)
+    t, _, _, value, losses = jax.lax.while_loop(
+        above, move, (jnp.array(0), start, optimiser.init(start), first, losses)
+    )
+    return jnp.where(value <= goal, t, most + 1), losses

@@ -88,7 +88,9 @@ class Quadratic(Objective):
         return Constants(smoothness, float(values[0]), least, minimiser, float(-np.sum(inverse * seen**2) / 2))
 
 
-def spread_quadratic(dimension: int, condition: float, *, rotation: Float[np.ndarray, "p p"] | None = None) -> Quadratic:
+def spread_quadratic(
+    dimension: int, condition: float, *, rotation: Float[np.ndarray, "p p"] | None = None
+) -> Quadratic:
     """½ wᵀAw with eigenvalues spaced evenly in the logarithm from 1 to κ, in the basis `rotation` (columns).
 
     >>> spread_quadratic(3, 100.0).matrix.diagonal().round(6).tolist()
