@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
         "distributions": ["Binomial", "Exponential", "Normal", "Poisson", "bernoulli"],
+        "divergences": ["density_divergence", "divergence", "divergence_terms"],
         "information": [
             "KlEstimate", "NearestGaussian", "differential_entropy", "entropy", "gaussian_kl", "kl_divergence",
             "kl_from_samples", "kl_to_standard", "nearest_gaussian",
