@@ -2,4 +2,72 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={})
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "analysis": ["ChainReport", "StateClass", "analyse", "closed_classes", "communicating_classes"],
+        "annealing": [
+            "Stretches",
+            "annealed_laws",
+            "annealed_runs",
+            "geometric_cooling",
+            "in_stretches",
+            "logarithmic_cooling",
+            "parallel_tempering",
+            "staged_cooling",
+        ],
+        "coupling": ["coupled_distances"],
+        "finite": ["FiniteChain"],
+        "gibbs": [
+            "PartitionFunction",
+            "gibbs_law",
+            "kramers_time",
+            "laplace_log_partition",
+            "occupancy_crossover",
+            "partition_function",
+            "thermodynamic_log_partition",
+            "well_masses",
+        ],
+        "grid": [
+            "GridKernel",
+            "even_grid",
+            "gaussian_kernel",
+            "mass_where",
+            "on_grid",
+            "sgd_kernel",
+            "splitting_kernel",
+        ],
+        "invariant": ["hitting_times", "invariant_law", "invariant_laws", "return_times"],
+        "langevin": ["IsotropicLangevin", "langevin_paths"],
+        "mixing": [
+            "asymptotic_variance",
+            "fundamental_matrix",
+            "mixing_time",
+            "time_average_variance",
+            "total_variation",
+        ],
+        "named_chains": [
+            "birth_death_chain",
+            "cycle_chain",
+            "lazy_chain",
+            "mole_chain",
+            "random_chain",
+            "random_chains",
+            "random_irreducible_chain",
+            "rational_mole",
+            "reflected_walk",
+            "two_state_chain",
+            "walk_with_late_returns",
+        ],
+        "rational": ["RationalChain", "solve_exactly"],
+        "reversal": ["currents", "is_reversible", "metropolis_chain", "reverse_chain", "triangle_imbalance"],
+        "temperature": [
+            "SgdTemperatures",
+            "block_estimate",
+            "block_means",
+            "directional_temperatures",
+            "measure_temperatures",
+        ],
+        "wells": ["CriticalPoints", "ParabolaWells", "TwinWells", "critical_points_on"],
+    },
+)
