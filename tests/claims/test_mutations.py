@@ -78,6 +78,19 @@ MUTATIONS = [
     ("finite-width-kurtosis", "infinite_width.layer_draws.output_kurtosis", scaled(1.1)),
     ("last-layer-gram", "tangent.last_layer.last_layer_gram", scaled(1.001)),
     ("empirical-ntk", "tangent.empirical.empirical_ntk", scaled(1.001)),
+    ("barrier-crossing-kramers", "chains.gibbs.kramers_time", scaled(2)),
+    ("momentum-stability-region", "optimisation.step_limits.stable_step_limit", scaled(1.01)),
+    ("gd-rate-convex", "optimisation.rate_bounds.gd_convex_bound", scaled(0.999)),
+    ("occupation-time", "chains.mixing.time_average_variance", scaled(9)),
+    (
+        "sgd-stationary-variance-1d",
+        "stochastic.moments.LeastSquaresMoments",
+        lambda right: lambda x, y: right(x, 1.1 * y),
+    ),
+    ("nesterov-rate-convex", "optimisation.rate_bounds.nesterov_convex_bound", scaled(0.1)),
+    ("kac-return-time", "chains.invariant.return_times", scaled(1.001)),
+    ("ema-averaging-variance", "stochastic.averaging.decay_variance_factor", scaled(1.2)),
+    ("sgd-heavy-tails", "stochastic.kesten.kesten_tail_index", scaled(1.5)),
 ]
 
 

@@ -1,1 +1,210 @@
-"""Placeholder: annealing."""
+"""Temperature at work: crossing a barrier, and why batch and step may be scaled together."""
+
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from leadline import chains, data, networks, optimisation
+from leadline.claims.networks.drawn_networks import drawn
+from leadline.claims.stochastic.well_grids import langevin_on_wells
+from leadline.evidence import Range, at_least, at_most, claim, close, figure, mean
+
+_CROSSING = {20.0: 131.8, 30.0: 604.1, 40.0: 2841.0, 50.0: 13535.0, 60.0: 64867.0}  # η = 0.05, computed before
+
+
+@claim(
+    "barrier-crossing-kramers",
+    says=(
+        "The mean time to cross a barrier ΔE is 2π/√(l''(well)|l''(barrier)|) · e^{βΔE} in units of η × steps: "
+        "exponential in b/η. The exact hitting time of the grid kernel tends to it from above as β grows."
+    ),
+    formula=r"\mathbb{E}[\eta t] \approx \frac{2\pi}{\sqrt{l''(c)\,|l''(s)|}}\, e^{\beta \Delta E}",
+    sources=("penn",),
+    assumes=("β → ∞", "η → 0"),
+)
+def barrier_crossing_kramers(
+    key,
+    step: Annotated[float, Range(0.02, 0.1)] = 0.05,
+    coldest: Annotated[float, Range(40.0, 60.0)] = 60.0,
+):
+    """From the shallow minimum of the tilted double well to the deep one, by a linear solve at five temperatures."""
+    ends = chains.critical_points_on(optimisation.DoubleWell(), chains.even_grid(-3.0, 3.0, 301))
+    (deep, top, shallow), height = ends.places, ends.losses[1] - ends.losses[2]
+    yield close(
+        [deep, top, shallow, height], [-1.04668, 0.101031, 0.945649, 0.157665], "wells, barrier, its height", atol=1e-5
+    )  # fmt: skip
+    betas = np.linspace(20.0, coldest, 5)
+    times = []
+    for beta in betas:
+        _, kernel, _ = langevin_on_wells(step, beta)
+        times.append(
+            step * np.interp(shallow, kernel.points, chains.hitting_times(kernel.chain, kernel.points <= deep))
+        )
+    times = np.array(times)
+    formula = np.array([chains.kramers_time(ends.curvatures[2], ends.curvatures[1], height, b) for b in betas])
+    if step == 0.05 and coldest == 60.0:
+        yield close(times, list(_CROSSING.values()), "exact crossing times at β = 20 … 60, computed before", rtol=1e-3)
+    ratio = times / formula
+    yield at_most(np.diff(np.abs(ratio - 1)), 0.0, "change of |time/formula − 1| from one β to the next")
+    yield close(ratio[-1], 1.0, f"time over formula at β = {coldest:g}", atol=0.1)
+    growth = np.polyfit(betas, np.log(times), 1)[0]
+    yield close(growth, height, "slope of the log time in β, against ΔE", rtol=0.05)
+    line = np.linspace(20.0, coldest, 50)
+    yield figure.curves(
+        f"Escape takes {times[0]:.4g} to {times[-1]:.4g} units of time: slope {growth:.4f} in β, ΔE = {height:.4f}",
+        x="β",
+        y="mean crossing time, η × steps",
+        lines={
+            "Kramers": (line, [chains.kramers_time(ends.curvatures[2], ends.curvatures[1], height, b) for b in line])
+        },
+        points={"exact, grid kernel": (betas, times)},
+        log="y",
+    )
+
+
+def _digit_mistakes(factors: np.ndarray, step: float, batch: int, epochs: int, key) -> np.ndarray:
+    """Test mistakes (factors, points) of a small network trained with steps factor · η on batches of factor · b.
+
+    One program for all factors: gradients of batches of b are accumulated over `factor` of them (Optax's MultiSteps).
+    """
+    split, rng = data.digits_split(), data.generator(key)
+    network = drawn(rng, networks.MLP, (64, 32, 10), "relu", bias_scale=0.0)
+    micro = len(split.train_labels) // batch
+    order = np.concatenate([rng.permutation(len(split.train_labels))[: micro * batch] for _ in range(epochs)])
+    order = jnp.asarray(order.reshape(-1, batch))
+    images, labels = jnp.asarray(split.train_images), jnp.asarray(split.train_labels)
+    trained = _train_all(network, images, labels, order, jnp.asarray(factors, jnp.int32), jnp.asarray(step))
+    scores = _scores(trained, split.test_images)
+    return np.argmax(np.nan_to_num(scores, nan=-1.0), axis=-1) != split.test_labels
+
+
+@jax.jit
+def _train_all(network, images, labels, order, factors, step):
+    def loss(net, rows):
+        scores = jax.vmap(net)(images[rows])
+        return optax.softmax_cross_entropy_with_integer_labels(scores, labels[rows]).mean()
+
+    def train(factor):
+        rule = optax.MultiSteps(optax.sgd(step * factor), every_k_schedule=lambda _: factor)
+
+        def move(state, rows):
+            net, memory = state
+            change, memory = rule.update(jax.grad(loss)(net, rows), memory, net)
+            return (optax.apply_updates(net, change), memory), None
+
+        return jax.lax.scan(move, (network, rule.init(network)), order)[0][0]
+
+    return jax.vmap(train)(factors)
+
+
+def _scores(trained, images) -> np.ndarray:
+    """The scores (factors, points, classes) of the trained two-layer networks, in NumPy."""
+    (w1, b1), (w2, b2) = ((np.asarray(a.weight), np.asarray(a.bias)) for a in trained.layers)
+    hidden = np.maximum(images @ w1.transpose(0, 2, 1) + b1[:, None], 0.0)
+    return hidden @ w2.transpose(0, 2, 1) + b2[:, None]
+
+
+@claim(
+    "batch-lr-scaling-rule",
+    says=(
+        "For small η the invariant law depends on η/b only: double the batch, double the step. The distance of "
+        "the law to Gibbs' grows in proportion to η, so laws at (η, b) and (kη, kb) agree until that error shows;"
+        " then the rule breaks."
+    ),
+    formula=r"(\eta, b) \to (k\eta, kb), \quad \mathrm{TV}(\pi_{\eta}, \mathrm{Gibbs}) \propto \eta",
+    sources=("penn",),
+    assumes=("isotropic noise", "kη well below 2/L"),
+    empirical=True,
+)
+def batch_lr_scaling_rule(
+    key,
+    step: Annotated[float, Range(0.015, 0.05)] = 0.025,
+    beta: Annotated[float, Range(12.0, 30.0)] = 20.0,
+    epochs: Annotated[int, Range(6, 20)] = 10,
+):
+    """Exact laws and escape shares in the double well along the rule, and a digit network with it."""
+    factors = np.array([1, 2, 4])
+    variation, drawn_laws = [], {}
+    for k in factors:
+        _, kernel, losses = langevin_on_wells(k * step, beta)
+        law = chains.invariant_law(kernel.chain)
+        variation.append(float(chains.total_variation(law, chains.gibbs_law(losses, beta))))
+        drawn_laws[int(k)] = (kernel.points, law / (kernel.points[1] - kernel.points[0]))
+    variation = np.array(variation)
+    yield close(np.diff(np.log2(variation)), 1.0, "order of the TV to Gibbs in η, for each doubling", atol=0.25)
+    yield close(variation[0] / step, 0.32, "TV to Gibbs over η at β = 20, computed before", atol=0.02).given(
+        beta == 20.0, "β = 20"
+    )
+    points = drawn_laws[1][0]
+    apart = [
+        np.trapezoid(np.abs(np.interp(points, *drawn_laws[int(k)]) - drawn_laws[1][1]), points) / 2 for k in factors[1:]
+    ]
+    yield at_most(
+        apart,
+        variation[1:] + variation[0],
+        "TV between the laws at (η, b) and (kη, kb), against both errors",
+        rtol=0.01,
+    )
+    # On a parabola the same correction is exact: the variance at (kη, kb) is larger by (1 − ηh/2)/(1 − kηh/2).
+    one, four = (chains.IsotropicLangevin.at(k * step, beta).stationary_variance(2.0) for k in (1, 4))
+    yield close(
+        four / one, (1 - step) / (1 - 4 * step), "variance on a parabola with h = 2, (4η, 4b) over (η, b)", rtol=1e-12
+    )
+
+    shares = []
+    for k in (1, 4):
+        _, kernel, _ = langevin_on_wells(k * step, 40.0)
+        steps = round(400 / (k * step))
+        law = kernel.start(0.945649) @ np.linalg.matrix_power(kernel.chain.dense, steps)
+        shares.append(float(law[kernel.points < 0.101031].sum()))
+    yield close(
+        shares[1],
+        shares[0],
+        "share that left the shallow well at β = 40 by time 400, (4η, 4b) against (η, b)",
+        rtol=1.6 * step,
+    )
+
+    scales = np.array([1, 2, 4, 16, 64])
+    mistakes = _digit_mistakes(scales, 0.05, 8, epochs, key)
+    for k in (1, 2):
+        what = f"test mistakes of a digit network at ({scales[k]}η, {scales[k]}b) minus those at (η, b), point by point"
+        yield mean(mistakes[k].astype(float) - mistakes[0], 0.0, what)
+    errors = mistakes.mean(axis=1)
+    yield at_least(errors[-1], 2 * errors[0], "test error at (64η, 64b), against twice that at (η, b): the rule breaks")
+    yield figure.beside(
+        f"TV to Gibbs {variation[0]:.2g}, {variation[1]:.2g}, {variation[2]:.2g} at (η, b), (2η, 2b), (4η, 4b); digit "
+        f"error {errors[0]:.1%} to {errors[2]:.1%}, then {errors[-1]:.0%}",
+        figure.curves(
+            f"Invariant laws at β = {beta:g}",
+            x="w",
+            y="density",
+            lines={
+                "Gibbs": (
+                    points,
+                    chains.gibbs_law((points**2 - 1) ** 2 / 4 + 0.1 * points, beta) / (points[1] - points[0]),
+                )
+            },
+            points={
+                f"({k}η, {k}b)": (p[:: max(1, len(p) // 60)], q[:: max(1, len(p) // 60)])
+                for k, (p, q) in drawn_laws.items()
+            },
+        ),
+        figure.curves(
+            "TV to Gibbs grows like η",
+            x="scaling factor k",
+            y="total variation",
+            lines={"proportional to η": (factors, variation[0] * factors)},
+            points={"exact law at (kη, kb)": (factors, variation)},
+            log="xy",
+        ),
+        figure.curves(
+            "Digit network, equal epochs",
+            x="scaling factor k",
+            y="test error",
+            points={"(kη, kb)": (scales, errors)},
+            log="x",
+        ),
+    )

@@ -1,1 +1,157 @@
-"""Placeholder: gibbs."""
+"""Gibbs laws: the partition function, and the temperature of SGD."""
+
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from leadline import chains, data, optimisation, stochastic
+from leadline.evidence import Choice, Range, at_least, at_most, close, exactly, figure, instrument, mean
+
+
+@instrument(
+    "partition-function",
+    says=(
+        "Z(β) = ∫ e^{−βl} dw by quadrature, by Laplace's formula summed over the wells, and by integrating the "
+        "mean loss over β. With an unbounded flat direction it is infinite, which is said; weight decay makes it "
+        "finite."
+    ),
+    formula=r"Z(\beta) = \int e^{-\beta l}\,dw \approx \sum_k \Big(\frac{2\pi}{\beta}\Big)^{p/2} \frac{e^{-\beta l_k}}"
+    r"{\sqrt{\det H_k}}, \quad \frac{d \log Z}{d\beta} = -\mathbb{E}_\beta[l]",
+    sources=("penn",),
+    shows=("chains.partition_function", "chains.laplace_log_partition", "chains.thermodynamic_log_partition"),
+)
+def partition_function(
+    key,
+    beta: Annotated[float, Range(2.0, 300.0, log=True)] = 50.0,
+    decay: Annotated[float, Range(0.001, 1.0, log=True)] = 0.05,
+    curvature: Annotated[float, Range(0.1, 10.0, log=True)] = 2.0,
+    tilt: Annotated[float, Range(0.0, 0.2)] = 0.1,
+):
+    """A parabola (exact), a flat direction with and without decay, and the tilted double well by three routes."""
+    one = chains.partition_function(lambda w: curvature / 2 * w[..., 0] ** 2, beta)
+    yield close(one.log_value, np.log(2 * np.pi / (beta * curvature)) / 2, "log Z of a parabola", atol=1e-9)
+    yield close(one.mean_loss, 1 / (2 * beta), "mean loss of a parabola, against 1/(2β)", rtol=1e-8)
+    flat = chains.partition_function(lambda w: curvature / 2 * w[..., 0] ** 2, beta, dimension=2)
+    yield exactly(flat.finite, False, "Z is finite with a flat direction")
+    bent = chains.partition_function(
+        lambda w: curvature / 2 * w[..., 0] ** 2 + decay / 2 * np.sum(w**2, axis=-1), beta, dimension=2
+    )
+    known = np.log(2 * np.pi / beta) - np.log((curvature + decay) * decay) / 2
+    yield close(bent.log_value, known, "log Z in two dimensions with weight decay", atol=1e-7)
+
+    def loss(w):
+        return (w[..., 0] ** 2 - 1) ** 2 / 4 + tilt * w[..., 0]
+
+    wells = chains.critical_points_on(optimisation.DoubleWell(tilt), chains.even_grid(-3.0, 3.0, 301)).minima
+
+    def laplace(b):
+        return chains.laplace_log_partition(wells.losses, wells.curvatures[:, None, None], b)
+
+    routes = chains.partition_function(loss, beta)
+    yield close(np.exp(laplace(beta) - routes.log_value), 1.0, "Z by Laplace over Z by quadrature", atol=0.05).given(
+        beta >= 50, "β ≥ 50"
+    )
+    first = chains.partition_function(loss, 1.0).log_value
+
+    def integrated(b):
+        return chains.thermodynamic_log_partition(
+            lambda inner: chains.partition_function(loss, inner).mean_loss, 1.0, first, b
+        )
+
+    yield close(integrated(beta), routes.log_value, "log Z by integrating the mean loss", atol=1e-3)
+    grid = np.geomspace(2.0, 300.0, 13)
+    shown = np.array([chains.partition_function(loss, b).log_value for b in grid])
+    yield figure.curves(
+        f"log Z of the double well at β = {beta:g}: {routes.log_value:.4f}, by Laplace {laplace(beta):.4f}",
+        x="β",
+        y="log Z + β min l",
+        lines={
+            "quadrature": (grid, shown + grid * wells.losses.min()),
+            "Laplace, sum over wells": (grid, np.array([laplace(b) for b in grid]) + grid * wells.losses.min()),
+        },
+        points={"integrated mean loss": (grid, np.array([integrated(b) for b in grid]) + grid * wells.losses.min())},
+        log="x",
+    )
+
+
+def _sum_of_tilted_parabolas(curvatures: np.ndarray, noise: float) -> stochastic.FiniteSum:
+    """½ Σ h_j w_j² + z·w with z = ± noise √p e_j, uniform over 2p samples: gradient noise of covariance noise² I."""
+    p = len(curvatures)
+    z = noise * np.sqrt(p) * np.concatenate([np.eye(p), -np.eye(p)])
+    return stochastic.FiniteSum(_tilted_parabola, (jnp.asarray(z), jnp.tile(jnp.asarray(curvatures), (2 * p, 1))))
+
+
+def _tilted_parabola(w, z, curvatures):
+    return jnp.sum(curvatures * w**2) / 2 + z @ w
+
+
+def _digit_regression(pixels: int) -> optimisation.SoftmaxRidge:
+    """Softmax regression on the digits, averaged to pixels × pixels, with a constant feature and ridge 0.01."""
+    images, labels = data.digits()
+    cut = 8 // pixels
+    pooled = np.asarray(images).reshape(-1, pixels, cut, pixels, cut).mean(axis=(2, 4)).reshape(len(images), -1)
+    x = np.concatenate([pooled, np.ones((len(images), 1))], axis=1)
+    return optimisation.SoftmaxRidge(jnp.asarray(x), jnp.asarray(labels), jnp.asarray(0.01), 10)
+
+
+@instrument(
+    "sgd-temperature",
+    says=(
+        "A Gibbs law has one temperature. For SGD three readings can be compared: from the trace of the noise, "
+        "from the excess loss (equipartition), and one for each direction. With isotropic noise all agree; on "
+        "digits the first two do, while those of the directions spread over decades."
+    ),
+    formula=r"T = \frac{\eta s^2}{2b}, \quad \frac{\eta \operatorname{tr} C}{2bp}, "
+    r"\quad \frac{2(\mathbb{E} l - l^*)}{p}, \quad \frac{\eta C_{jj}}{2b}",
+    sources=("penn",),
+    assumes=("small η: readings agree up to 1/(1 − ηλ/2)",),
+    shows=(
+        "chains.measure_temperatures",
+        "chains.SgdTemperatures",
+        "chains.directional_temperatures",
+        "chains.block_estimate",
+    ),
+)
+def sgd_temperature(
+    key,
+    step: Annotated[float, Range(0.05, 0.2)] = 0.1,
+    batch: Annotated[int, Range(8, 32)] = 16,
+    pixels: Annotated[int, Choice(4, 8)] = 4,
+):
+    """A sum of parabolas with isotropic noise, and softmax regression on digits."""
+    key_even, key_digits = jax.random.split(key)
+    bowls = _sum_of_tilted_parabolas(np.geomspace(0.2, 1.0, 6), 1.5)
+    even = chains.measure_temperatures(bowls, np.zeros(6), step=step, batch=batch, steps=40_000, key=key_even)
+    truth = step * 1.5**2 / (2 * batch)
+    yield close(even.trace, truth, "isotropic noise: trace temperature, against ηs²/(2b)", rtol=1e-9)
+    yield close(even.directions, truth, "isotropic noise: temperature of every direction", rtol=1e-9)
+    yield mean(even.blocks, even.expected, "isotropic noise: equipartition, against its value at this η")
+    yield at_most(even.expected / truth - 1, step, "its correction, against η L", strict=True)
+
+    objective = _digit_regression(pixels)
+    size = objective.x.shape[1] * 10
+    best = optimisation.minimise_by_newton(objective, jnp.zeros(size))
+    found = chains.measure_temperatures(
+        stochastic.finite_softmax(objective), best, step=step, batch=batch, steps=20_000, every=25, key=key_digits
+    )
+    error = (found.equipartition.high - found.equipartition.low) / 2 / found.equipartition.value
+    yield close(
+        found.equipartition.value / found.expected, 1.0,
+        f"digits: equipartition (error bar {error:.0%}) over the trace formula", atol=0.05 + error,
+    )  # fmt: skip
+    yield close(np.mean(found.directions), found.trace, "digits: mean of the directions, against the trace", rtol=1e-9)
+    yield at_least(found.spread, 2.0, "digits: decades between the hottest direction and nine tenths of the others")
+    order = np.argsort(-found.directions)
+    seen = order[found.directions[order] > 1e-3 * found.trace]
+    rank = np.arange(1, len(seen) + 1)
+    yield figure.curves(
+        f"Digits: trace {found.trace:.3g}, equipartition {found.equipartition.value:.3g}; directions spread over "
+        f"{np.log10(found.directions[seen[0]] / found.directions[seen[-1]]):.1f} decades and more",
+        x="direction, by falling temperature",
+        y="temperature",
+        lines={"η C_jj/(2b)": (rank, found.directions[seen]), "trace": (rank, np.full(len(rank), found.trace))},
+        points={"λ_j E v_j² (1 − ηλ_j/2), from the run": (rank, np.maximum(found.measured[seen], 1e-12))},
+        log="xy",
+    )

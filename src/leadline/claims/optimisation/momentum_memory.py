@@ -1,0 +1,210 @@
+"""What a step with momentum remembers, and whether that helps."""
+
+from typing import Annotated
+
+import numpy as np
+
+from leadline import data, optimisation
+from leadline.claims.optimisation.momentum_problems import logistic_problem
+from leadline.evidence import (
+    Choice,
+    Range,
+    at_most,
+    claim,
+    close,
+    exactly,
+    figure,
+    instrument,
+    printed,
+)
+
+
+def crossings(values):
+    """The steps at which a sequence changes sign."""
+    signs = np.sign(values)
+    return np.flatnonzero(signs[1:] * signs[:-1] < 0) + 1
+
+
+@instrument(
+    "momentum-alignment",
+    says=(
+        "The cosine between the last displacement and the downhill direction tells whether inertia helps (positive) or "
+        "opposes. On a line it is 1; on an underdamped quadratic w turns with period 2π/θ and the sign pattern of "
+        "the cosine with half of it."
+    ),
+    formula=r"\cos(w^t - w^{t-1}, -g(w^t)), \quad \cos\theta = \frac{1+\rho-\eta\lambda}{2\sqrt{\rho}}",
+    sources=("penn",),
+    assumes=("(1 − √ρ)² < ηλ < (1 + √ρ)² for the period",),
+    shows=("optimisation.momentum_alignment", "optimisation.oscillation_angle"),
+)
+def momentum_alignment(
+    key,
+    scaled_step: Annotated[float, Range(0.01, 0.2)] = 0.03,
+    momentum: Annotated[float, Range(0.9, 0.99)] = 0.95,
+    batch: Annotated[int, Range(1, 64)] = 8,
+):
+    """600 steps in one dimension; and least squares with all rows and with batches, in ten dimensions."""
+    plan = optimisation.constant_schedule(0.1, momentum, 50)
+    slope = data.generator(key).normal(size=5)
+    line = optimisation.heavy_ball_one_line(lambda w: slope, np.zeros(5), plan)
+    yield close(
+        optimisation.momentum_alignment(line, np.tile(slope, (51, 1))), 1.0, "cosine on a linear function", atol=1e-12
+    )
+    plan = optimisation.constant_schedule(scaled_step, momentum, 600)
+    path = optimisation.heavy_ball_one_line(lambda w: w, np.ones(1), plan)
+    theta = optimisation.oscillation_angle(scaled_step, momentum)
+    turns = np.diff(crossings(path[:, 0]))
+    yield close(2 * turns.mean(), 2 * np.pi / theta, "period of w, against 2π/θ", atol=1.0)
+    signs = optimisation.momentum_alignment(path, path)[:, None]
+    changes = crossings(signs[:, 0])
+    changes = changes[: len(changes) // 2 * 2 - 1]  # whole periods: each has two changes
+    period = 2 * (changes[-1] - changes[0]) / (len(changes) - 1)
+    yield close(period, np.pi / theta, "period of the cosine's sign, against π/θ", atol=1.0)
+
+    rng = data.generator(key)
+    x = rng.normal(size=(256, 10)) * np.geomspace(1, 0.1, 10)
+    y = x @ rng.normal(size=10) + 0.3 * rng.normal(size=256)
+    step = scaled_step / np.linalg.norm(x, 2) ** 2 * 256
+
+    def cosines(rows):
+        """Heavy ball whose gradient at t is taken over rows(), and the loss on all data."""
+        noted = []
+
+        def gradient(w):
+            i = rows()
+            noted.append(x[i].T @ (x[i] @ w - y[i]) / len(y[i]))
+            return noted[-1]
+
+        points = optimisation.heavy_ball_one_line(
+            gradient, np.zeros(10), optimisation.constant_schedule(step, momentum, 150)
+        )
+        noted.append(gradient(points[-1]))
+        return optimisation.momentum_alignment(points, np.array(noted[:151])), np.mean(
+            (points @ x.T - y) ** 2, axis=1
+        ) / 2
+
+    runs = {
+        "all rows": cosines(lambda: slice(None)),
+        f"batches of {batch}": cosines(lambda: rng.integers(0, 256, batch)),
+    }
+    for name, (cosine, _) in runs.items():
+        yield at_most(np.abs(cosine), 1.0, f"|cosine|, {name}", atol=1e-12)
+    t = np.arange(1, 151)
+    yield figure.beside(
+        f"w turns every {2 * np.pi / theta:.1f} steps at ρ = {momentum:.2g}; inertia helps and opposes in turn",
+        figure.curves(
+            "Alignment of step and downhill direction",
+            x="step t",
+            y="cosine",
+            points={name: (t, cosine) for name, (cosine, _) in runs.items()},
+            rules={"0": ("y", 0.0)},
+        ),
+        figure.curves(
+            "Loss on all data",
+            x="step t",
+            y="loss",
+            points={name: (t, loss[1:]) for name, (_, loss) in runs.items()},
+            log="y",
+        ),
+    )
+
+
+@claim(
+    "heavy-ball-unrolled-identity",
+    says=(
+        "A heavy-ball step is a sum of all past gradients with geometric weights: the gradient of k steps ago counts "
+        "ρ to the power k. A start velocity v adds ρ to the power t + 1 times v."
+    ),
+    formula=r"w^{t+1} - w^t = -\eta \sum_{k=0}^{t} \rho^{t-k} g(w^k)",
+    sources=("sheet",),
+    assumes=("constant η and ρ",),
+)
+def heavy_ball_unrolled_identity(
+    key,
+    momentum: Annotated[float, Range(0.1, 0.99)] = 0.8,
+    scaled_step: Annotated[float, Range(0.05, 1.0)] = 0.5,
+    gradients: Annotated[str, Choice("all data", "minibatch")] = "minibatch",
+):
+    """Ridge-logistic regression in 40 dimensions; the gradients that were used are recorded, 25 steps."""
+    rng = data.generator(key)
+    _, gradient, smoothness = logistic_problem(rng, samples=120, dim=40)
+    steps, step, recorded = 25, scaled_step / smoothness, []
+
+    def taken(w):
+        rows = rng.integers(0, 120, size=12) if gradients == "minibatch" else slice(None)
+        recorded.append(gradient(w, rows))
+        return recorded[-1]
+
+    plan, start, push = optimisation.constant_schedule(step, momentum, steps), rng.normal(size=40), rng.normal(size=40)
+    lags = np.arange(steps)[:, None] - np.arange(steps)
+    weights = np.where(lags >= 0, momentum ** np.maximum(lags, 0), 0.0)
+    moved = np.diff(optimisation.heavy_ball_one_line(taken, start, plan), axis=0)
+    noted = np.array(recorded)
+    yield close(moved, -step * weights @ noted, "every step, against the sum over past gradients", atol=1e-12)
+    recorded.clear()
+    pushed = np.diff(optimisation.heavy_ball_one_line(taken, start, plan, velocity=push), axis=0)
+    extra = momentum ** np.arange(1, steps + 1)[:, None] * push
+    yield close(pushed, -step * weights @ np.array(recorded) + extra, "with a start velocity v", atol=1e-12)
+    fitted = np.linalg.lstsq(-step * noted.T, moved[-1], rcond=None)[0][::-1]  # 25 gradients in 40 dimensions
+    spread = np.linalg.svd(step * noted, compute_uv=False)
+    exact = close(fitted, momentum ** np.arange(steps), "weights solved from the last step", atol=1e-6)
+    yield exact.given(spread[-1] > 1e-8 * spread[0], "the recorded gradients are well independent")
+    ago = np.arange(steps)
+    yield figure.curves(
+        f"The last step weighs the gradient of k steps ago by {momentum:.2g}ᵏ",
+        x="k steps ago",
+        y="weight in the last step",
+        lines={"ρᵏ": (ago, momentum**ago)},
+        points={"solved from the run": (ago, fitted)},
+        log="y" if np.all(fitted > 0) else "",
+    )
+
+
+@claim(
+    "heavy-ball-terminal-velocity",
+    says=(
+        "Under a constant gradient d the steps grow to the terminal step −ηd/(1 − ρ), with a time constant of about "
+        "1/(1 − ρ) steps: at ρ = 0.9 momentum makes the steps ten times longer."
+    ),
+    formula=r"w^t - w^{t-1} = -\eta \frac{1-\rho^t}{1-\rho}\, d \to -\frac{\eta d}{1-\rho}",
+    sources=("eth", "sheet"),
+    assumes=("a linear objective",),
+)
+def heavy_ball_terminal_velocity(
+    key,
+    step: Annotated[float, Range(0.001, 10.0, log=True)] = 0.1,
+    momentum: Annotated[float, Range(0.0, 0.999)] = 0.9,
+    slope: Annotated[float, Range(0.1, 10.0, log=True)] = 1.0,
+):
+    """l(w) = d w in one dimension, from 0, for 40 time constants."""
+    steps = int(40 / (1 - momentum)) + 1
+    t = np.arange(1, steps + 1)
+
+    def walk(rho, length=steps):
+        plan = optimisation.constant_schedule(step, rho, length)
+        points = optimisation.heavy_ball_velocity(lambda w: np.full_like(w, slope), np.zeros(1), plan)
+        return np.diff(points[:, 0])
+
+    moved, limit = walk(momentum), -step * slope / (1 - momentum)
+    yield close(moved / limit, 1 - momentum**t, "steps over their limit, against 1 − ρᵗ", atol=1e-10)
+    yield close(moved[-1], limit, "last step, against −ηd/(1 − ρ)", rtol=1e-9)
+    reached = int(np.argmax(moved / limit >= 1 - np.exp(-1))) + 1
+    exact = -1 / np.log(momentum) if momentum > 0 else 0.0
+    yield exactly(reached, max(1, int(np.ceil(exact - 1e-9))), "steps to 1 − 1/e of the limit, against −1/log ρ")
+    yield close(exact, 1 / (1 - momentum), "−1/log ρ, against 1/(1 − ρ)", atol=1.0)
+    reference = walk(0.9, 400)[-1] / (step * slope) * 0.1
+    yield close(reference, -1.0, "limit at η = 0.1, ρ = 0.9, d = 1: reference", atol=1e-12)
+    from_one = -step * slope * (momentum - momentum**t) / (1 - momentum)  # Σ from τ = 1 to t − 1
+    yield printed(close(from_one[0], moved[0], "first step", rtol=1e-9), "eth", "the sum of powers starts at τ = 1")
+    yield printed(
+        close(-step * slope * momentum / (1 - momentum), moved[-1], "limit", rtol=1e-9), "sheet", "limit ηβ/(1 − β)"
+    )
+    shown = {rho: walk(rho, 80) / (-step * slope) for rho in sorted({0.5, 0.9, 0.97, momentum})}
+    u = np.arange(1, 81)
+    yield figure.curves(
+        f"At ρ = {momentum:g} the steps grow to {1 / (1 - momentum):.4g} times ηd",
+        x="step t",
+        y="step length / (ηd)",
+        lines={f"ρ = {rho:g}": (u, (1 - rho**u) / (1 - rho)) for rho in shown},
+        points={f"ρ = {rho:g}": (u[::4], values[::4]) for rho, values in shown.items()},
+    )

@@ -1,0 +1,42 @@
+"""Two small networks trained to the same task from different starts, without compilation."""
+
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+
+from leadline import optimisation
+
+
+def network_loss(weights: dict, x, y, xp=jnp):
+    """Half the mean squared error of c·tanh(a x + b) on inputs x (n,)."""
+    hidden = xp.tanh(x[:, None] * weights["a"] + weights["b"])
+    return xp.mean((hidden @ weights["c"] - y) ** 2) / 2
+
+
+def two_trained_networks(
+    rng: np.random.Generator, width: int, samples: int = 24
+) -> tuple[optimisation.FlatLoss, np.ndarray, np.ndarray]:
+    """The loss as an objective of one vector, and two minimisers of it that L-BFGS reached from random starts."""
+    from scipy.optimize import minimize
+
+    x = np.linspace(-2, 2, samples)
+    y = np.sin(2 * x)
+    solutions = [
+        minimize(
+            partial(_value_and_gradient, x=x, y=y), rng.normal(size=3 * width), jac=True, method="L-BFGS-B",
+            options={"maxiter": 300},
+        ).x
+        for _ in range(2)
+    ]  # fmt: skip
+    template = dict(zip("abc", jnp.asarray(solutions[0].reshape(3, width)), strict=True))
+    return optimisation.flat_objective(network_loss, template, x, y)[0], *solutions
+
+
+def _value_and_gradient(w: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    a, b, c = w.reshape(3, -1)
+    hidden = np.tanh(x[:, None] * a + b)
+    error = (hidden @ c - y) / len(x)
+    back = error[:, None] * c * (1 - hidden**2)
+    gradient = np.concatenate([x @ back, back.sum(axis=0), hidden.T @ error])
+    return float(len(x) * (error @ error) / 2), gradient
