@@ -102,6 +102,7 @@ def test_falsify_prints_a_worst_case_that_can_be_run_again(leadline, monkeypatch
     assert leadline(*again).code == 1
 
 
+@pytest.mark.slow
 def test_novikoffs_bound_resists_and_a_wrong_variant_of_it_does_not(leadline):
     code, out, _ = leadline("falsify", "novikoff-bound", "--budget", "20")
     assert code == 0

@@ -13,6 +13,7 @@ def test_a_wrong_bound_is_broken_near_its_worst_point():
     assert "--set x=" in attack.worst.command
 
 
+@pytest.mark.slow
 def test_a_true_bound_is_not_broken():
     attack = falsify(entry("sample-holds"), budget=12, jobs=2)
     assert attack.runs >= 3
@@ -20,6 +21,7 @@ def test_a_true_bound_is_not_broken():
     assert not attack.errors
 
 
+@pytest.mark.slow
 def test_statistical_misses_of_a_true_claim_are_put_down_to_chance():
     attack = falsify(entry("sample-fair-coin"), budget=12, jobs=2)
     assert attack.by_chance > 0

@@ -6,11 +6,14 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
+from .advise import advise
+from .audit import audit
 from .check import check
 from .cite import cite
 from .claims import claims
 from .data import data
 from .falsify import falsify
+from .stress import stress
 from .train import Stopped, train
 from .wide import wide
 
@@ -31,6 +34,9 @@ app.command()(cite)
 app.command()(data)
 app.command()(train)
 app.command()(wide)
+app.command()(advise)
+app.command()(audit)
+app.command()(stress)
 
 
 def run() -> None:

@@ -48,10 +48,7 @@ def check(
         findings = [done[t.key] for t in tasks]
         entries = {t.entry.id: t.entry for t in tasks}
         if out:
-            from leadline.evidence.gallery import write_gallery
-
-            with show.drawing(sum(len(f.figures) for f in findings)) as advance:
-                write_gallery(out, findings, entries, advance)
+            show.draw(findings, entries, out)
         else:
             run.discard()
     show.report(findings, entries, as_json=json, out=out)
@@ -65,6 +62,8 @@ def _tasks(ids: list[str], chapter: str, everything: bool, slow: bool, settings:
     from leadline.evidence.runner import Task
     from leadline.suggestions import unknown
 
+    from .settings import settings_of
+
     if sum((bool(ids), bool(chapter), everything)) != 1:
         raise BadInput("Say what to run: one or more ids, or --chapter NAME, or --all.")
     claims.load()
@@ -72,7 +71,7 @@ def _tasks(ids: list[str], chapter: str, everything: bool, slow: bool, settings:
         chosen = [entry(id) for id in dict.fromkeys(ids)]
     else:
         chosen = [e for e in entries(chapter=chapter) if slow or not e.slow]
-    given = _settings(settings)
+    given = settings_of(settings)
     for name in given:
         if not any(name == p.name for e in chosen for p in e.parameters):
             raise BadInput(unknown("parameter", name, dict.fromkeys(p.name for e in chosen for p in e.parameters)))
@@ -81,18 +80,6 @@ def _tasks(ids: list[str], chapter: str, everything: bool, slow: bool, settings:
 
 def _own(entry: "Entry", given: dict[str, str]) -> dict[str, str]:
     return {p.name: given[p.name] for p in entry.parameters if p.name in given}
-
-
-def _settings(settings: list[str]) -> dict[str, str]:
-    from leadline.evidence.parameters import BadInput
-
-    given = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals or not name.strip():
-            raise BadInput(f"--set {setting} does not say NAME=VALUE, as in --set margin=0.2.")
-        given[name.strip().replace("-", "_")] = value.strip()
-    return given
 
 
 def _unfinished(tasks: "list[Task]") -> Path:

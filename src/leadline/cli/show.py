@@ -4,7 +4,7 @@ import contextlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,42 @@ def progress(total: int, done: int, *, quiet: bool) -> Iterator[Bar]:
 
 
 @contextlib.contextmanager
+def working(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A spinner with what is being done, which can be said anew."""
+    with vanishing_bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), hidden=quiet) as bar:
+        task = bar.add_task(text, total=None)
+        yield lambda now: bar.update(task, description=now)
+
+
+def collect(
+    trials: Iterable[tuple[Entry, Finding]], text: str, *, quiet: bool
+) -> tuple[list[Finding], dict[str, Entry]]:
+    """Take what a study yields, trial by trial, and say meanwhile which was the last one."""
+    findings, entries = [], {}
+    with working(text, quiet=quiet) as say:
+        for entry, finding in trials:
+            entries[entry.id] = entry
+            findings.append(finding)
+            say(f"{text}: {entry.id} is done")
+    return findings, entries
+
+
+def gallery(findings: list[Finding], entries: dict[str, Entry], out: Path | None) -> None:
+    """Keep figures and a page in the directory `out`, if there is one, and hold it meanwhile."""
+    if out is not None:
+        with RunDirectory(out).open():
+            draw(findings, entries, out)
+
+
+def draw(findings: list[Finding], entries: dict[str, Entry], out: Path) -> None:
+    """Write figures and a page, with a progress bar."""
+    from leadline.evidence.gallery import write_gallery
+
+    with drawing(sum(len(f.figures) for f in findings)) as advance:
+        write_gallery(out, findings, entries, advance)
+
+
+@contextlib.contextmanager
 def drawing(total: int) -> Iterator[Callable[[], None]]:
     columns = (TextColumn("drawing figures"), BarColumn(), MofNCompleteColumn())
     with vanishing_bar(*columns) as bar:
@@ -141,14 +177,16 @@ def searching(id: str, budget: float) -> Iterator[Callable[[Attack], None]]:
         yield update
 
 
-def report(findings: list[Finding], entries: dict[str, Entry], *, as_json: bool, out: Path | None) -> None:
-    """The result of a check: JSON, the comparisons of what needs attention (or of all, if few), a summary."""
+def report(
+    findings: list[Finding], entries: dict[str, Entry], *, as_json: bool, out: Path | None, every: bool = False
+) -> None:
+    """The result of a check: JSON, the comparisons of what needs attention (of all, if few or `every`), a summary."""
     if as_json:
         record = {"findings": [f.to_json(figures=False) for f in findings], "summary": _summary(findings)}
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return
     for finding in findings:
-        if len(findings) <= FEW or not finding.as_expected:
+        if every or len(findings) <= FEW or not finding.as_expected:
             _print_finding(finding, entries[finding.id])
     if len(findings) > 1:
         output.print(_summary_sentence(findings), highlight=False)

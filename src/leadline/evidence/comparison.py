@@ -68,8 +68,8 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         record = asdict(self) | {"verdict": str(self.verdict), "as_expected": self.as_expected}
-        record["interval"] = None if self.interval is None else [_encode(v) for v in self.interval]
-        return record | {name: _encode(record[name]) for name in ("measured", "predicted", "slack")}
+        record["interval"] = None if self.interval is None else [json_number(v) for v in self.interval]
+        return record | {name: json_number(record[name]) for name in ("measured", "predicted", "slack")}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Comparison":
@@ -85,7 +85,7 @@ class Comparison:
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def _encode(value: Value) -> Value:
+def json_number(value: Value) -> Value:
     """JSON has no non-finite numbers; they are written as the words JavaScript prints for them."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -23,6 +23,7 @@ class Finding:
     error: str = ""
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
+    asked: str = ""  # the command that gave it, where that was not `leadline check`
 
     @property
     def key(self) -> tuple:
@@ -54,6 +55,8 @@ class Finding:
     @property
     def command(self) -> str:
         """The command that gives this finding again."""
+        if self.asked:
+            return self.asked
         settings = "".join(f" --set {name}={_word(value)}" for name, value in self.parameters.items())
         return f"leadline check {self.id}{settings} --seed {self.seed}"
 

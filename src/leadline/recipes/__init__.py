@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "infinite_twin": ["Twin", "WideResult", "widen"],
         "named_models": ["MODELS", "build_model"],
         "named_optimisers": ["OPTIMISERS", "build_optimiser", "learning_rate"],
+        "row_losses": ["RecipeLoss", "row_loss"],
         "run_directory": ["Outcome", "RunExists", "train"],
         "settings": ["Recipe"],
     },

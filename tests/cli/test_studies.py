@@ -1,0 +1,48 @@
+"""`leadline stress` and `leadline audit`: studies of optimisers, from the command line."""
+
+import jsonschema
+import pytest
+from documented_json import schema, strict
+
+
+@pytest.mark.slow
+def test_an_optimiser_of_ones_own_is_put_through_every_trial(leadline, tmp_path):
+    rule = tmp_path / "rule.py"
+    rule.write_text("import optax\n\ndef make(step, momentum=0.0):\n    return optax.sgd(step, momentum)\n")
+    found = leadline("stress", f"{rule}:make", "--set", "momentum=0.5", "--json", "--out", tmp_path / "page")
+    assert found.code == 0
+    record = strict(found.out)
+    jsonschema.validate(record, schema("check"))
+    assert [f["id"] for f in record["findings"]] == [
+        "worst-chain", "sharp-huber", "conditioning", "three-cycle", "drift", "digits",
+    ]  # fmt: skip
+    assert record["findings"][0]["command"] == f"leadline stress {rule}:make --set momentum=0.5"
+    assert "<figure>" in (tmp_path / "page" / "index.html").read_text()
+
+
+def test_bad_input_is_one_sentence(leadline, tmp_path):
+    for arguments, told in (
+        (("adam",), "names no function"),
+        (("optax.adma",), "adam"),
+        (("optax.adam", "--set", "b9=1"), "b9"),
+        (("optax.adam", "--set", "b1"), "does not say NAME=VALUE"),
+        ((f"{tmp_path}/none.py:make",), "There is no file"),
+    ):
+        found = leadline("stress", *arguments)
+        assert found.code == 2
+        assert told in found.err
+        assert "Traceback" not in found.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rates", "noise"])
+def test_an_audit_comes_out_as_theory_says(leadline, name):
+    found = leadline("audit", name, "--json")
+    assert found.code == 0
+    jsonschema.validate(strict(found.out), schema("check"))
+
+
+def test_an_unknown_audit_is_told_with_the_known_ones(leadline):
+    found = leadline("audit", "rate")
+    assert found.code == 2
+    assert "rates" in found.err
