@@ -12,18 +12,14 @@ has medians, and the ratio of PyTorch's to Leadline's: above 1, Leadline is fast
 import argparse
 import itertools
 import json
-import multiprocessing
-import statistics
-import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from in_turn import measure
 
 RATE, BATCH = 1e-3, 128
-PAUSE = 0.5  # seconds in which the threads of the rival before come to rest
 
 
 class Problem(NamedTuple):
@@ -108,35 +104,6 @@ def _torch(problem: Problem, *, compiled: bool) -> Callable[[], Any]:
 RIVALS = {"leadline": leadline, "torch eager": torch_eager, "torch compiled": torch_compiled}
 
 
-def serve(build: Callable[[Problem], Callable[[], Any]], problem: Problem, line: Connection) -> None:
-    """A rival's process: prepare, then time one run whenever asked."""
-    run = build(problem)
-    run()
-    while line.recv():
-        begin = time.perf_counter()
-        run()
-        line.send(time.perf_counter() - begin)
-
-
-def measure(problem: Problem, repetitions: int) -> dict[str, float]:
-    """Median seconds of each rival, taken in turn so that a slow moment of the machine meets all of them."""
-    context = multiprocessing.get_context("spawn")
-    lines, seconds = {}, {name: [] for name in RIVALS}
-    for name, build in RIVALS.items():
-        lines[name], far = context.Pipe()
-        context.Process(target=serve, args=(build, problem, far), daemon=True).start()
-        lines[name].send(True)  # prepared one after the other: the first timing is thrown away
-        lines[name].recv()
-    for _ in range(repetitions):
-        for name, line in lines.items():
-            time.sleep(PAUSE)
-            line.send(True)
-            seconds[name].append(line.recv())
-    for line in lines.values():
-        line.send(False)
-    return {name: statistics.median(values) for name, values in seconds.items()}
-
-
 CASES = {  # name -> the problem and the ratio asked for
     "2-64-64-1, batch 128": (Problem((2, 64, 64, 1), "squared", 12_800, 20), 5.0),
     "784-512-512-10, batch 128": (Problem((784, 512, 512, 10), "cross-entropy", 12_800, 5), 1.0),
@@ -151,7 +118,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for name, (problem, asked) in CASES.items():
-        seconds = measure(problem, arguments.repetitions)
+        seconds, _ = measure(RIVALS, problem, arguments.repetitions)
         ratio = min(value for who, value in seconds.items() if who != "leadline") / seconds["leadline"]
         per_step = {who: 1e6 * value / problem.steps for who, value in seconds.items()}
         rows.append({"case": name, "microseconds_per_step": per_step, "ratio": ratio, "asked": asked})
