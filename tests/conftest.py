@@ -1,6 +1,7 @@
 """Tests run with 64-bit numbers, as claims do, and with every type annotation of the package checked.
 
-What one process has compiled the others take from the same cache as the workers of `leadline check`.
+What one process has compiled the others take from the same cache as the workers of `leadline check`. The tests compile
+much and compute little, so that XLA is told not to optimise for long; the workers, which run the entries, do.
 """
 
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from leadline.data.cache import cache_directory
 
 jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_disable_most_optimizations", True)
 jax.config.update("jax_compilation_cache_dir", str(cache_directory() / "xla"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

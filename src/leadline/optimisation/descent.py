@@ -12,6 +12,8 @@ from jaxtyping import Array, Float, PyTree
 
 from leadline.training import apply_rule
 
+from .objective import Objective
+
 Function = Callable[[Float[Array, " p"]], Float[Array, ""]]
 
 
@@ -66,6 +68,31 @@ def evaluation_point(memory: PyTree, parameters: PyTree) -> PyTree:
     return optax.tree.get(memory, "iterate", parameters)
 
 
+class _State(NamedTuple):
+    """Where the rule asks for the gradient, its memory, and what it is told there."""
+
+    parameters: Array
+    memory: PyTree
+    value: Array
+    gradient: Array
+
+
+def _asked(objective: Function, parameters: Array, memory: PyTree) -> _State:
+    if isinstance(objective, Objective):
+        return _State(parameters, memory, *objective.value_and_gradient(parameters))
+    return _State(parameters, memory, *jax.value_and_grad(objective)(parameters))
+
+
+def _moved(objective: Function, optimiser: optax.GradientTransformation, at: _State) -> _State:
+    return _asked(objective, *apply_rule(optimiser, at.memory, at.parameters, at.value, at.gradient, objective))
+
+
+def _standing(objective: Function, at: _State) -> Descent:
+    """The point where the method stands; only where that is not where it asks is anything computed anew."""
+    point = optax.tree.get(at.memory, "iterate")
+    return Descent(*at[:1], *at[2:]) if point is None else Descent(point, *_asked(objective, point, None)[2:])
+
+
 @eqx.filter_jit
 def descend(
     objective: Function, optimiser: optax.GradientTransformation, start: Float[Array, " p"], steps: int
@@ -79,19 +106,13 @@ def descend(
     ([1.0, 0.5, 0.25], [0.5, 0.125, 0.03125])
     """
 
-    def record(parameters: Array, memory: PyTree) -> Descent:
-        point = evaluation_point(memory, parameters)
-        return Descent(point, *jax.value_and_grad(objective)(point))
+    def move(at: _State, _: None) -> tuple[_State, Descent]:
+        at = _moved(objective, optimiser, at)
+        return at, _standing(objective, at)
 
-    def move(state: PyTree, _: None) -> tuple[PyTree, Descent]:
-        parameters, memory = state
-        value, gradient = jax.value_and_grad(objective)(parameters)
-        parameters, memory = apply_rule(optimiser, memory, parameters, value, gradient, objective)
-        return (parameters, memory), record(parameters, memory)
-
-    begin = (start, optimiser.init(start))
+    begin = _asked(objective, start, optimiser.init(start))
     _, run = jax.lax.scan(move, begin, None, length=steps)
-    return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), record(*begin), run)
+    return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), _standing(objective, begin), run)
 
 
 @eqx.filter_jit
@@ -109,17 +130,16 @@ def steps_to_reach(
     """
 
     def above(state: PyTree) -> Array:
-        t, parameters, memory = state
-        value = objective(evaluation_point(memory, parameters))
-        return (t <= most) & ~(value <= goal)
+        t, _, standing = state
+        return (t <= most) & ~(standing.values <= goal)
 
     def move(state: PyTree) -> PyTree:
-        t, parameters, memory = state
-        value, gradient = jax.value_and_grad(objective)(parameters)
-        return t + 1, *apply_rule(optimiser, memory, parameters, value, gradient, objective)
+        at = _moved(objective, optimiser, state[1])
+        return state[0] + 1, at, _standing(objective, at)
 
-    t, parameters, memory = jax.lax.while_loop(above, move, (jnp.array(0), start, optimiser.init(start)))
-    return t, evaluation_point(memory, parameters)
+    begin = _asked(objective, start, optimiser.init(start))
+    t, _, standing = jax.lax.while_loop(above, move, (jnp.array(0), begin, _standing(objective, begin)))
+    return t, standing.points
 
 
 @eqx.filter_jit
@@ -139,19 +159,16 @@ def losses_until(
     """
 
     def above(state: PyTree) -> Array:
-        t, _, _, value, _ = state
+        t, _, value, _ = state
         return (t < most) & ~(value <= goal)
 
     def move(state: PyTree) -> PyTree:
-        t, parameters, memory, _, losses = state
-        here, gradient = jax.value_and_grad(objective)(parameters)
-        parameters, memory = apply_rule(optimiser, memory, parameters, here, gradient, objective)
-        value = objective(evaluation_point(memory, parameters))
-        return t + 1, parameters, memory, value, losses.at[t + 1].set(value)
+        t, at, _, losses = state
+        at = _moved(objective, optimiser, at)
+        value = _standing(objective, at).values
+        return t + 1, at, value, losses.at[t + 1].set(value)
 
-    first = objective(start)
-    losses = jnp.full(most + 1, jnp.nan, first.dtype).at[0].set(first)
-    t, _, _, value, losses = jax.lax.while_loop(
-        above, move, (jnp.array(0), start, optimiser.init(start), first, losses)
-    )
+    begin = _asked(objective, start, optimiser.init(start))
+    losses = jnp.full(most + 1, jnp.nan, begin.value.dtype).at[0].set(begin.value)
+    t, _, value, losses = jax.lax.while_loop(above, move, (jnp.array(0), begin, begin.value, losses))
     return jnp.where(value <= goal, t, most + 1), losses

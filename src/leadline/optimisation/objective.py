@@ -45,6 +45,9 @@ class Objective(eqx.Module):
     def gradient(self, w: Vector) -> Vector:
         return jax.grad(self)(w)
 
+    def value_and_gradient(self, w: Vector) -> tuple[Float[Array, ""], Vector]:
+        return jax.value_and_grad(self)(w)
+
     def hessian(self, w: Vector) -> Matrix:
         return jax.hessian(self)(w)
 
@@ -68,6 +71,10 @@ class Quadratic(Objective):
 
     def __call__(self, w: Vector) -> Float[Array, ""]:
         return w @ (self.matrix @ w) / 2 - self.linear @ w
+
+    def value_and_gradient(self, w: Vector) -> tuple[Float[Array, ""], Vector]:
+        image = self.matrix @ w
+        return w @ image / 2 - self.linear @ w, image - self.linear
 
     def hessian(self, w: Vector) -> Matrix:
         return self.matrix

@@ -9,7 +9,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
 from leadline import optimisation
-from leadline.optimisation import Constants, Objective, SoftmaxRidge, softmax_ridge_loss
+from leadline.optimisation import Constants, Objective, SoftmaxRidge
+
+from .linear_loss import LinearLoss, cross_entropy_of_scores
 
 Vector = Float[Array, " p"]
 Matrix = Float[Array, "p p"]
@@ -107,14 +109,11 @@ class SquaredError(eqx.Module):
         return jnp.sum(x**2, axis=-1)
 
 
-class SoftmaxLoss(eqx.Module):
+class SoftmaxLoss(LinearLoss):
     """log Σ_c exp(x·W_c) − x·W_label + (a/2)‖W‖² of one example."""
 
-    penalty: Float[Array, ""]
-    classes: int = eqx.field(static=True)
-
-    def __call__(self, w: Vector, x: Float[Array, " d"], label: Int[Array, ""]) -> Float[Array, ""]:
-        return softmax_ridge_loss(w, x, label, self.penalty, self.classes)
+    def __init__(self, penalty: Float[Array, ""], classes: int):
+        super().__init__(cross_entropy_of_scores, penalty, classes)
 
     def smoothness(self, x: Float[Array, "n d"], label: Int[Array, " n"]) -> Float[Array, " n"]:
         return jnp.sum(x**2, axis=-1) / 2 + self.penalty

@@ -136,8 +136,7 @@ def _digits(rng: np.random.Generator):
     """Softmax regression of the digits with penalty 0.01, from W = 0."""
     objective = optimisation.digits_softmax(0.01)
     n, rough, m = len(objective.x), objective.largest_sample_smoothness, 0.01
-    loss = stochastic.LinearLoss(stochastic.cross_entropy_of_scores, objective.penalty, 10)
-    problem = stochastic.FiniteSum(loss, (objective.x, objective.labels), objective)
+    problem = stochastic.finite_softmax(objective)
     start, passes = jnp.zeros(650), 60
     rows = jnp.asarray(rng.integers(n, size=passes * n))
     saga = stochastic.saga(problem, start, 1 / (3 * rough), rows)
