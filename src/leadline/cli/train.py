@@ -1,6 +1,8 @@
 """`leadline train`: a training run from a file."""
 
 import contextlib
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,14 +50,21 @@ def _carry_out(recipe: "Recipe", directory: Path, resume: bool, as_json: bool) -
 
     from . import show_training as show
 
-    with _told(directory):
+    lines = None if show.notices.is_terminal else _Lines(recipe.training.epochs)
+    with _told(directory), RememberedInterrupt() as interrupt:
+
+        def on_epoch(record: dict[str, float]) -> None:
+            interrupt.check()
+            if lines is not None:
+                lines(record)
+
         try:
             outcome = carry_out(
                 recipe,
                 directory,
                 resume=resume,
                 progress=show.notices.is_terminal,
-                on_epoch=None if show.notices.is_terminal else _Lines(recipe.training.epochs),
+                on_epoch=on_epoch,
                 notice=show.say,
             )
         except Diverged as failure:
@@ -66,6 +75,33 @@ def _carry_out(recipe: "Recipe", directory: Path, resume: bool, as_json: bool) -
         _draw(directory, outcome.run.history, _finding(outcome))
     show.outcome(outcome, directory, as_json=as_json)
     return 0
+
+
+class RememberedInterrupt:
+    """Ctrl-C, remembered: one that falls into a callback of the garbage collector is lost to Python otherwise."""
+
+    def __enter__(self) -> "RememberedInterrupt":
+        self.came = False
+        self.usual = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if self.usual:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _note(self, *_: object) -> None:
+        self.came = True
+        raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if one came, wherever it was lost."""
+        if self.came:
+            raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
