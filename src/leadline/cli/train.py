@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +79,7 @@ def _carry_out(recipe: "Recipe", directory: Path, resume: bool, as_json: bool) -
 
 
 class RememberedInterrupt:
-    """Ctrl-C, remembered: one that falls into a callback of the garbage collector is lost to Python otherwise."""
+    """Ctrl-C, remembered: one that falls into a callback of the garbage collector (JAX has one) is only printed."""
 
     def __enter__(self) -> "RememberedInterrupt":
         self.came = False
@@ -86,13 +87,20 @@ class RememberedInterrupt:
             threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         )
+        self.hook = sys.unraisablehook
         if self.usual:
             signal.signal(signal.SIGINT, self._note)
+            sys.unraisablehook = self._unraisable
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.unraisablehook = self.hook
+
+    def _unraisable(self, lost: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            self.hook(lost)
 
     def _note(self, *_: object) -> None:
         self.came = True
