@@ -89,8 +89,10 @@ def _moved(objective: Function, optimiser: optax.GradientTransformation, at: _St
 
 def _standing(objective: Function, at: _State) -> Descent:
     """The point where the method stands; only where that is not where it asks is anything computed anew."""
-    point = optax.tree.get(at.memory, "iterate")
-    return Descent(*at[:1], *at[2:]) if point is None else Descent(point, *_asked(objective, point, None)[2:])
+    point = evaluation_point(at.memory, at.parameters)
+    if point is not at.parameters:
+        at = _asked(objective, point, at.memory)
+    return Descent(point, at.value, at.gradient)
 
 
 @eqx.filter_jit

@@ -87,6 +87,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
             "measured_floor",
             "softmax_batch_gradient",
             "softmax_equilibrium",
+            "softmax_minimiser",
         ],
         "step_schedules": ["STEP_SHAPES", "step_sizes"],
         "variance_reduced": [

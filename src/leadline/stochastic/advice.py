@@ -53,7 +53,8 @@ class Advice(NamedTuple):
 
     `convexity` is m where the loss is strongly convex (`convex`), the local PL constant elsewhere. The plans are
     guarantees where `certified`; otherwise they use constants measured at one point, and `remarks` say so. `noise` is
-    measured at the given parameters, `floor_noise` is tr C at the minimum where that is known.
+    measured at the given parameters, `floor_noise` is tr C at the minimum where that is known; `distance` is that to
+    the minimum, or its bound √(2 gap/m).
     """
 
     smoothness: Estimate
@@ -62,6 +63,7 @@ class Advice(NamedTuple):
     noise: GradientNoise
     floor_noise: Estimate
     gap: float
+    distance: float
     minimum: float
     accuracy: float
     full: Plan
@@ -155,7 +157,18 @@ def advise(
     full = _full(problem.samples, smoothness.value, convexity.value, convex, gap, distance, accuracy)
     batches = _batches(problem, at, smoothness.value, convexity.value, last.trace, gap, accuracy, remarks)
     return Advice(
-        smoothness, convexity, convex, noise, last.trace, gap, minimum, accuracy, full, batches, tuple(remarks)
+        smoothness,
+        convexity,
+        convex,
+        noise,
+        last.trace,
+        gap,
+        distance,
+        minimum,
+        accuracy,
+        full,
+        batches,
+        tuple(remarks),
     )
 
 

@@ -11,6 +11,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from leadline.data import generator
 from leadline.optimisation import SoftmaxRidge
 
+from .softmax_sgd import softmax_minimiser
+
 
 class SoftmaxNoise(NamedTuple):
     """w*, l*, tr C and tr(HC) at the minimum; the last is estimated from some gradients, with a standard error."""
@@ -34,29 +36,13 @@ def softmax_noise(problem: SoftmaxRidge, *, probes: int = 200, key: PRNGKeyArray
     >>> round(noise.trace, 6), round(noise.curved_trace, 6)
     (0.5, 0.75)
     """
-    from scipy.optimize import minimize
-
-    if not float(problem.penalty) > 0:
-        raise ValueError(f"penalty = {float(problem.penalty):g} leaves the minimum undetermined; give a positive one.")
-    p = problem.x.shape[1] * problem.classes
-
-    def value_and_gradient(w: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = _value_and_gradient(problem, jnp.asarray(w, problem.x.dtype))
-        return float(value), np.asarray(gradient, float)
-
-    options = {"maxiter": 20_000, "maxfun": 40_000, "maxcor": 30, "gtol": 1e-7, "ftol": 0.0}
-    found = minimize(value_and_gradient, np.zeros(p), jac=True, method="L-BFGS-B", options=options)
-    best = jnp.asarray(found.x, problem.x.dtype)
+    minimiser = softmax_minimiser(problem)
+    best = jnp.asarray(minimiser, problem.x.dtype)
     trace = float(_noise_trace(problem, best))
     rows = generator(key).integers(len(problem.x), size=probes)
     curved = np.asarray(_curved(problem, best, jnp.asarray(rows)))
     error = float(curved.std(ddof=1) / np.sqrt(probes))
-    return SoftmaxNoise(found.x, float(found.fun), trace, float(curved.mean()), error)
-
-
-@eqx.filter_jit
-def _value_and_gradient(problem: SoftmaxRidge, w: Array) -> tuple[Array, Array]:
-    return jax.value_and_grad(problem)(w)
+    return SoftmaxNoise(minimiser, float(problem(best)), trace, float(curved.mean()), error)
 
 
 def _errors(problem: SoftmaxRidge, w: Array) -> Float[Array, "n c"]:

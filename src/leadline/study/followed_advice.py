@@ -39,8 +39,7 @@ def _full(advice: Any, problem: Any, start: Any, key: Any, most: int) -> Iterato
     gaps = run.values - advice.minimum
     L, m = advice.smoothness.value, min(advice.convexity.value, advice.smoothness.value)
     if plan.momentum or advice.convex:
-        distance = _distance(advice, problem, start)
-        bound = nesterov_strongly_convex_bound(L, m, distance, run.steps)
+        bound = nesterov_strongly_convex_bound(L, m, advice.distance, run.steps)
     else:
         bound = gd_pl_bound(L, m, advice.gap, run.steps)
     reached = np.flatnonzero(gaps <= advice.accuracy)
@@ -87,13 +86,6 @@ def _batches(advice: Any, problem: Any, start: Any, key: Any, most: int) -> Iter
         points={"measured": (run.steps, np.maximum(gaps, 1e-16))},
         rules={"accuracy asked for": ("y", advice.accuracy)},
     )  # fmt: skip
-
-
-def _distance(advice: Any, problem: Any, start: Any) -> float:
-    known = problem.constants()
-    if known.minimiser is None:
-        return float((2 * advice.gap / advice.convexity.value) ** 0.5)
-    return float(np.linalg.norm(np.asarray(start) - known.minimiser))
 
 
 def _error(values: np.ndarray) -> float:
