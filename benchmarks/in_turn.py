@@ -29,6 +29,7 @@ def measure(rivals: Mapping[str, Build], problem: Any, repetitions: int) -> tupl
     for name, build in rivals.items():
         lines[name], far = context.Pipe()
         context.Process(target=serve, args=(build, problem, far), daemon=True).start()
+        far.close()  # so that a rival that fails ends the run instead of being waited for
         results[name] = lines[name].recv()
         lines[name].send(True)  # prepared one after the other: the first timing is thrown away
         lines[name].recv()

@@ -7,8 +7,10 @@ __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submodules=[
-        "agents", "claims", "coding", "data", "dichotomies", "differentiation", "embeddings", "evidence", "learning",
-        "margins", "memories", "networks", "neurons", "perceptrons", "probability", "recipes", "training",
+        "agents", "chains", "claims", "coding", "curvature", "data", "deep_linear", "dichotomies", "differentiation",
+        "embeddings", "evidence", "features", "infinite_width", "kernel_machines", "kernels", "landscape", "learning",
+        "margins", "memories", "networks", "neurons", "optimisation", "perceptrons", "probability", "recipes",
+        "sloppiness", "stochastic", "study", "tangent", "training",
     ],
     submod_attrs={"claims": ["check"]},
 )  # fmt: skip

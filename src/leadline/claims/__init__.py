@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-CHAPTERS = ("neurons", "networks", "learning", "kernels", "tangent", "optimisation", "stochastic")
+CHAPTERS = ("neurons", "networks", "learning", "kernels", "tangent", "optimisation", "stochastic", "landscape")
 
 
 def load() -> None:

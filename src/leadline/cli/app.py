@@ -13,6 +13,7 @@ from .cite import cite
 from .claims import claims
 from .data import data
 from .falsify import falsify
+from .landscape import landscape
 from .stress import stress
 from .train import Stopped, train
 from .wide import wide
@@ -35,6 +36,7 @@ app.command()(data)
 app.command()(train)
 app.command()(wide)
 app.command()(advise)
+app.command()(landscape)
 app.command()(audit)
 app.command()(stress)
 

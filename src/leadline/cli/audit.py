@@ -1,4 +1,4 @@
-"""`leadline audit`: the theory of optimisers put to the test on real digits."""
+"""`leadline audit`: the theory of whole subjects put to the test on real data."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +8,17 @@ import typer
 
 def audit(
     name: Annotated[
-        str, typer.Argument(metavar="rates|noise|image-noise", help="Steps of optimisers; floors of SGD; on images.")
+        str,
+        typer.Argument(
+            metavar="rates|noise|image-noise|atlas|image-atlas|paths|sloppiness",
+            help="Steps of optimisers; floors of SGD; critical points of linear networks; paths; Fisher spectra.",
+        ),
     ],
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all randomness.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
     out: Annotated[Path | None, typer.Option(help="Keep findings, figures and an index.html here.")] = None,
 ) -> int:
-    """Predict what optimisers will do on real digits from measured constants, then run them: one to three minutes."""
+    """Put the theory of a whole subject to the test on real data, prediction first: half a minute to three."""
     from leadline.data import DataUnavailable
     from leadline.evidence.parameters import BadInput
     from leadline.study import AUDITS, audit

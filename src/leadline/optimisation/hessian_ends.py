@@ -1,7 +1,7 @@
-"""The ends of the Hessian's spectrum from products only (Lanczos, by ARPACK), and the whole of it where it is small."""
+"""The ends of the Hessian's spectrum from products only (Lanczos), and the whole of it where it is small."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from leadline.curvature import top
+
 from .any_loss import flat_objective
 from .estimate import Estimate
 from .objective import Objective, Vector
 
-DENSE = 128  # up to this dimension the whole Hessian costs less than the iteration
 _LARGEST_DENSE = 6000
 
 
@@ -61,16 +62,15 @@ def extreme_eigenvalues(
     tolerance: float = 1e-7,
     guess: Float[np.ndarray, " p"] | None = None,
 ) -> HessianEnds:
-    """λ_min and λ_max of ∇²l(w) with residuals; products only, above dimension 128. `guess` starts the iteration.
-
-    ARPACK's implicitly restarted Lanczos method (Lehoucq, Sorensen and Yang 1998) as SciPy has it.
+    """λ_min and λ_max of ∇²l(w) with residuals; products only, above dimension 200. `guess` starts the iteration.
 
     >>> from leadline.optimisation import spread_quadratic
     >>> ends = extreme_eigenvalues(spread_quadratic(300, 50.0), jnp.zeros(300))
     >>> round(ends.least.value, 3), round(ends.greatest.value, 3)
     (1.0, 50.0)
     """
-    return HessianEnds(*_extremes(objective, w, 2, tolerance, guess))
+    ends = _ends(objective, w, "both", tolerance, guess)
+    return HessianEnds(ends[0], ends[-1])
 
 
 def top_eigenvalue(
@@ -86,48 +86,36 @@ def top_eigenvalue(
     >>> round(top_eigenvalue(spread_quadratic(300, 50.0), jnp.zeros(300)).value, 3)
     50.0
     """
-    return _extremes(objective, w, 1, tolerance, guess)[-1]
+    return _ends(objective, w, "largest", tolerance, guess)[0]
 
 
-def _extremes(
-    objective: Objective, w: Vector, count: int, tolerance: float, guess: np.ndarray | None
-) -> list[EigenPair]:
-    if w.size <= DENSE:
-        values, vectors = np.linalg.eigh(np.asarray(_dense(objective, w)))
-        _refuse_non_finite(values)
-        rounding = float(w.size * np.finfo(values.dtype).eps * np.abs(values).max())
-        return [EigenPair(float(values[i]), rounding, vectors[:, i]) for i in (0, -1)]
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+class _HessianAt(eqx.Module):
+    """∇²l(w) as an operator on vectors."""
 
-    def times(v: np.ndarray) -> np.ndarray:
-        return np.asarray(_product(objective, w, jnp.asarray(v.ravel(), w.dtype)))
+    objective: Callable
+    w: Vector
 
-    _refuse_non_finite(times(np.ones(w.size)))
-    tolerance = max(tolerance, 1e-5) if np.finfo(w.dtype).eps > 1e-10 else tolerance
+    @property
+    def size(self) -> int:
+        return self.w.size
 
-    def largest(product: Callable, start: np.ndarray) -> np.ndarray:
-        operator = LinearOperator((w.size, w.size), product, dtype=w.dtype)
-        for looser in (1, 1e2, 1e4):
-            try:
-                return eigsh(operator, k=1, which="LA", v0=start, tol=looser * tolerance, ncv=24, maxiter=40)[1][:, 0]
-            except ArpackNoConvergence as failure:
-                last = failure
-        raise ValueError(f"The Lanczos iteration found no extreme eigenvalue ({last}); measure at other parameters.")
+    @property
+    def dtype(self) -> Any:
+        return self.w.dtype
 
-    start = (np.random.default_rng(0).normal(size=w.size) if guess is None else np.asarray(guess)).astype(w.dtype)
-    pairs = [_rayleigh(times, largest(times, start))]
-    if count == 2:
-        # λ_max I − H has its largest eigenvalue where H has its least, and a scale for the tolerance.
-        top = pairs[0].value
-        pairs.insert(0, _rayleigh(times, largest(lambda v: top * v.ravel() - times(v), start)))
-    return pairs
+    def __call__(self, v: Vector) -> Vector:
+        return _product(self.objective, self.w, v)
+
+    def dense(self) -> Float[np.ndarray, "p p"]:
+        return np.asarray(_dense(self.objective, self.w))
 
 
-def _rayleigh(times: Callable, v: np.ndarray) -> EigenPair:
-    v = v / np.linalg.norm(v)
-    image = times(v)
-    value = float(v @ image)
-    return EigenPair(value, float(np.linalg.norm(image - value * v)), v)
+def _ends(objective: Objective, w: Vector, which: str, tolerance: float, guess: np.ndarray | None) -> list[EigenPair]:
+    if np.finfo(w.dtype).eps > 1e-10:
+        tolerance = max(tolerance, 1e-5)
+    found = top(_HessianAt(objective, w), 1, which=which, tolerance=tolerance, start=guess)
+    pairs = zip(found.values, found.residuals, found.vectors, strict=True)
+    return [EigenPair(float(value), float(residual), vector) for value, residual, vector in pairs]
 
 
 class HessianSpectrum(NamedTuple):

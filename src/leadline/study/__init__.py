@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
     submod_attrs={
         "followed_advice": ["advice_report"],
         "audits": ["AUDITS", "audit"],
+        "landscape_report": ["Surroundings", "landscape_report"],
         "named_functions": ["named_function"],
         "stress_bench": ["TRIALS", "stress"],
     },

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Shaped
 
 from .layer_structure import Structure
 from .straight_line import Fixed, Program
@@ -22,7 +22,7 @@ class Signals(NamedTuple):
 
 
 def layer_signals(
-    program: Program, structure: Structure, leaves: list[Array], x: Float[Array, "n ..."], together: int
+    program: Program, structure: Structure, leaves: list[Array], x: Shaped[Array, "n ..."], together: int
 ) -> Signals:
     """The signals of every row of x, of at most `together` rows at a time."""
 
@@ -32,7 +32,7 @@ def layer_signals(
     return in_batches(one, x, together)
 
 
-def in_batches(function: Callable[[Array], Any], x: Float[Array, "n ..."], together: int) -> Any:
+def in_batches(function: Callable[[Array], Any], x: Shaped[Array, "n ..."], together: int) -> Any:
     """function of every row, with `together` rows at a time; the last batch begins early enough to be a full one."""
     n = x.shape[0]
     if together >= n:

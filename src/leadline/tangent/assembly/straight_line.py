@@ -11,7 +11,7 @@ import jax
 from jax.extend import core
 from jaxtyping import Array, PyTree
 
-_NESTED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr"}
+NESTED_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def straight_line(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.Sh
 
         for eqn in jaxpr.eqns:
             inputs = [find(atom) for atom in eqn.invars]
-            nested = _NESTED.get(eqn.primitive.name)
+            nested = NESTED_CALLS.get(eqn.primitive.name)
             if nested is not None and nested in eqn.params:
                 inner = eqn.params[nested]
                 open_one = inner.jaxpr if isinstance(inner, core.ClosedJaxpr) else inner
@@ -102,7 +102,7 @@ def straight_line(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.Sh
                     outputs,
                     tuple(tuple(getattr(a, "shape", ())) for a in avals),
                     tuple(getattr(a, "dtype", None) for a in avals),
-                    _runner(jaxpr, eqn),
+                    equation_runner(jaxpr, eqn),
                 )
             )
         return [find(atom) for atom in jaxpr.outvars]
@@ -112,7 +112,7 @@ def straight_line(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.Sh
     return Program(tuple(steps), len(leaves), output, tuple(closed.out_avals[0].shape), shapes)
 
 
-def _runner(jaxpr: Any, eqn: Any) -> Callable[..., list[Array]]:
+def equation_runner(jaxpr: Any, eqn: Any) -> Callable[..., list[Array]]:
     """One equation as a function of its inputs (literals are passed and ignored)."""
     variables = list(dict.fromkeys(v for v in eqn.invars if not isinstance(v, core.Literal)))
     alone = jaxpr.replace(constvars=[], invars=variables, outvars=eqn.outvars, eqns=[eqn], effects=eqn.effects)

@@ -1,0 +1,121 @@
+"""What a critical point is: inertia, label and way out, where the Hessian decides and where it does not."""
+
+from itertools import product
+from typing import Annotated
+
+import jax.numpy as jnp
+import numpy as np
+
+from leadline import data, landscape
+from leadline.evidence import Choice, Range, exactly, figure, instrument, printed
+
+_X, _Y, _Z = (2, 0, 0), (0, 2, 0), (0, 0, 2)
+
+# name: (polynomial, inertia (n₋, n₀, n₊) at 0, label, order at which the loss falls)
+_KNOWN = {
+    "x²−y²+z²": ({_X: 1.0, _Y: -1.0, _Z: 1.0}, (1, 0, 2), "strict saddle", 2),
+    "x²+y²+z²": ({_X: 1.0, _Y: 1.0, _Z: 1.0}, (0, 0, 3), "strict minimum", 0),
+    "−x²−y²−z²": ({_X: -1.0, _Y: -1.0, _Z: -1.0}, (3, 0, 0), "maximum", 2),
+    "monkey saddle x³−3xy²+z²": ({(3, 0, 0): 1.0, (1, 2, 0): -3.0, _Z: 1.0}, (0, 2, 1), "degenerate saddle", 3),
+    "x³": ({(3, 0, 0): 1.0}, (0, 3, 0), "degenerate saddle", 3),
+    "−x⁴": ({(4, 0, 0): -1.0}, (0, 3, 0), "degenerate maximum", 4),
+    "x⁴+y²+z²": ({(4, 0, 0): 1.0, _Y: 1.0, _Z: 1.0}, (0, 1, 2), "degenerate minimum", 0),
+    "valley y²+z²": ({_Y: 1.0, _Z: 1.0}, (0, 1, 2), "degenerate minimum", 0),
+    "(y−x²)²−x⁴/2+z²": ({_Y: 1.0, (2, 1, 0): -2.0, (4, 0, 0): 0.5, _Z: 1.0}, (0, 1, 2), "degenerate saddle", 4),
+}
+
+
+def _deep_linear_loss(weights, x, y):
+    """The mean squared error of W_L ⋯ W_1 x."""
+    for weight in weights:
+        x = weight @ x
+    return jnp.mean(jnp.sum((y - x) ** 2, axis=0)) / 2
+
+
+def _factor_loss(factors, matrix):
+    """½‖M − AB‖²."""
+    return jnp.sum((matrix - factors[0] @ factors[1]) ** 2) / 2
+
+
+@instrument(
+    "critical-point-report",
+    says=(
+        "At any weights: loss, gradient norm, the inertia (n₋, n₀, n₊) of the Hessian, and a label. Where n₀ > 0 and "
+        "no signs differ the Hessian decides nothing, and the null space is probed: x³, −x⁴ and the origin of a deep "
+        "linear network all have H = 0, and none is a minimum."
+    ),
+    formula=r"\nabla l = 0,\; H \succ 0 \Rightarrow \text{strict minimum}; \quad "
+    r"\nabla l = 0,\; H \succeq 0 \not\Rightarrow \text{minimum}",
+    sources=("penn",),
+    assumes=("the loss is smooth at the point",),
+    shows=(
+        "landscape.critical_point_report",
+        "landscape.refine_critical_point",
+        "landscape.probe_null_space",
+        "landscape.QuarticLandscape",
+        "landscape.labels_by_necessary_conditions",
+    ),
+)
+def critical_point_report(
+    key,
+    coupling: Annotated[float, Range(0.0, 0.2)] = 0.15,
+    depth: Annotated[int, Choice(3, 4)] = 3,
+    width: Annotated[int, Range(1, 4)] = 2,
+    chosen: Annotated[str, Choice("1 2", "1 3", "2 5", "3 6")] = "2 5",
+):
+    """Nine polynomials with known answers, a deep linear network at 0, a rank-2 saddle of ½‖M − AB‖² with 204
+    parameters by both routes, and the 27 critical points of three double wells coupled by a random matrix."""
+    rng = data.generator(key)
+    reports = {
+        name: landscape.critical_point_report(landscape.quartic_landscape(terms), jnp.zeros(3))
+        for name, (terms, *_) in _KNOWN.items()
+    }
+    for name, (_, inertia, label, order) in _KNOWN.items():
+        report = reports[name]
+        yield exactly(report.label, label, f"{name} at 0")
+        yield exactly([*report.inertia, report.order], [*inertia, order], f"{name}: n₋, n₀, n₊, order of the descent")
+    for name in ("x³", "−x⁴"):
+        report = reports[name]
+        by_necessity = landscape.labels_by_necessary_conditions(report.eigenvalues, report.threshold)
+        yield printed(
+            exactly("minimum" in by_necessity, report.label.endswith("minimum"), f"{name}: 0 is a local minimum"),
+            "penn",
+            "g = 0 and H ⪰ 0 as the definition of a local minimum",
+        )
+
+    x, y = rng.normal(size=(2, width, 20))
+    origin = [jnp.zeros((width, width))] * depth
+    report = landscape.critical_point_report(_deep_linear_loss, origin, x, y)
+    yield exactly(report.label, "degenerate saddle", f"linear network of depth {depth} at 0")
+    yield exactly(
+        [report.negative, report.zero, report.order], [0, depth * width**2, depth], "n₋, n₀ (all), order of the descent"
+    )
+
+    size, modes = 51, np.array([int(i) for i in chosen.split()])
+    strengths = np.geomspace(3.0, 1.0, size)
+    left, right = (np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(2))
+    roots = np.sqrt(strengths[modes - 1])
+    factors = (jnp.asarray(left[:, modes - 1] * roots), jnp.asarray(roots[:, None] * right[:, modes - 1].T))
+    matrix = (left * strengths) @ right.T
+    routes = [landscape.critical_point_report(_factor_loss, factors, matrix, method=m) for m in ("dense", "lanczos")]
+    missed = sum(sum(j not in modes for j in range(1, i)) for i in modes)
+    yield exactly(routes[0].inertia, [missed, 4, 4 * size - 4 - missed], f"½‖M − AB‖², modes {chosen}: inertia")
+    yield exactly(routes[1].inertia, routes[0].inertia, "the same by Lanczos iteration with deflation")
+
+    draw = rng.normal(size=(3, 3))
+    mixing = draw + draw.T
+    wells = landscape.coupled_wells(coupling * mixing / np.abs(mixing).sum(axis=1).max())
+    corners = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+    ends = [landscape.refine_critical_point(wells, jnp.asarray(corner)) for corner in corners]
+    found = [landscape.critical_point_report(wells, end.params) for end in ends]
+    zeros = (corners == 0).sum(axis=1)
+    yield exactly([end.converged for end in ends], True, "27 starts refined to a critical point")
+    yield exactly([r.index for r in found], zeros, "index of each of the 27: its zeros when uncoupled")
+    yield figure.curves(
+        f"27 critical points of three coupled double wells: the loss rises with the index, from "
+        f"{min(r.loss for r in found):.2f} to {max(r.loss for r in found):.2f}",
+        x="index n₋ (directions of descent)",
+        y="loss",
+        lines={"uncoupled: n₋/4": ([0, 1, 2, 3], np.arange(4) / 4)},
+        points={"critical points": ([r.index for r in found], [r.loss for r in found])},
+    )

@@ -1,0 +1,93 @@
+"""The Hessian of a mean loss as an operator."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from .kinks import warn_of_kinks
+from .operator import Operator, split_parameters
+from .patch_convolutions import PatchConvolutions
+from .row_losses import check_batch, check_loss, scale_of
+from .streaming import batch_mean, batch_rows, held_rows
+
+
+class Hessian(Operator):
+    """∇²l for l(w) = (1/n) Σᵢ ℓᵢ(w), times n where `scale` is n."""
+
+    loss: Callable
+    params: PyTree
+    fixed: PyTree
+    data: tuple
+    scale: float
+    rows: int = eqx.field(static=True)
+    batch: int | None = eqx.field(static=True)
+
+    def tree_product(self, v: PyTree) -> PyTree:
+        """Forward over reverse: the derivative of the gradient along v (Pearlmutter 1994)."""
+
+        def term(*rows: Any) -> PyTree:
+            gradient = jax.grad(lambda p: jnp.mean(self.loss(eqx.combine(p, self.fixed), *rows)))
+            return jax.jvp(gradient, (self.params,), (v,))[1]
+
+        return jax.tree.map(lambda a: self.scale * a, batch_mean(term, self.data, self.rows, self.batch))
+
+    def held(self) -> "HeldHessian":
+        """The same operator with the linearised gradient of all rows kept in memory: products in about 2/3 of the time.
+
+        It takes several times the memory of one gradient, whatever `batch` is, and has no blocks.
+        """
+        return HeldHessian(self.params, self.fixed, _linearised(self), self.scale)
+
+
+class HeldHessian(Operator):
+    """A Hessian whose gradient has been linearised once; `push` holds what that takes."""
+
+    params: PyTree
+    fixed: PyTree
+    push: Callable[[PyTree], PyTree]
+    scale: float
+
+    def tree_product(self, v: PyTree) -> PyTree:
+        return jax.tree.map(lambda a: self.scale * a, self.push(v))
+
+    def block(self, name: str) -> Operator:
+        raise ValueError(f"A held Hessian has no blocks; take the block {name!r} of the Hessian first and hold that.")
+
+
+@eqx.filter_jit
+def _linearised(h: Hessian) -> Callable[[PyTree], PyTree]:
+    def loss(params: PyTree) -> Array:
+        return jnp.mean(h.loss(eqx.combine(params, h.fixed), *batch_rows(h.data, h.rows)))
+
+    return jax.linearize(jax.grad(loss), h.params)[1]
+
+
+def hessian(
+    loss: Callable[..., Any],
+    params: PyTree,
+    *data: PyTree,
+    batch: int | None = None,
+    reduction: str = "mean",
+) -> Hessian:
+    """The Hessian of loss(params, *data) with respect to the floating-point arrays of `params`.
+
+    `loss` gives one loss per row of the data, or their mean as one number. The operator belongs to the MEAN over rows,
+    with `reduction="sum"` to the sum; no factor is added, so ½‖f − y‖² has the Hessian JᵀJ + ..., ‖f − y‖² twice that.
+    With `batch`, rows are taken so many at a time: the loss must then be a mean over rows in which no row depends on
+    another (no batch normalisation); a penalty on the parameters may be part of it. Data may lie in a file
+    (`np.memmap`). A loss with a kink exactly at `params` (a ReLU whose input is 0) has no Hessian: a warning says so.
+
+    >>> h = hessian(lambda w: w[0] ** 2 + 3 * w[1] ** 2, jnp.ones(2))
+    >>> h(jnp.array([1.0, 1.0])).tolist()
+    [2.0, 6.0]
+    """
+    moved, fixed = split_parameters(params)
+    held, rows = held_rows(data)
+    check_batch(batch)
+    check_loss(loss, params, held, rows, batch)
+    warn_of_kinks(loss, params, held, rows, batch)
+    return Hessian(PatchConvolutions(loss), moved, fixed, held, scale_of(reduction, rows), rows, batch)

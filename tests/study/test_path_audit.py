@@ -1,0 +1,17 @@
+"""The path audit, small: its theorems hold at any size, and so does the gain through two components."""
+
+import jax
+
+from leadline.evidence import Comparison
+from leadline.study.path_audit import components, path_trials
+
+
+def test_theorems_hold_for_small_networks_with_both_losses():
+    for loss in ("squared", "softmax"):
+        found = [c for c in components(2, jax.random.key(0), loss=loss, widths=(8, 32), pairs=2, steps=60)
+                 if isinstance(c, Comparison)]  # fmt: skip
+        assert all(c.as_expected for c in found[:6])
+
+
+def test_the_trials_are_those_of_the_chapter():
+    assert [id for id, *_ in path_trials()] == ["components-2", "components-4", "components-8", "cross-entropy"]
