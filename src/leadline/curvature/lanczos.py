@@ -41,9 +41,9 @@ def top(
 
     Pairs count as converged when ‖Av − θv‖ ≤ tolerance · max|θ|; the error of θ is then at most of that size, and of
     its square over the gap for isolated ones. At most `most` products are used: what has not converged by then is
-    returned as well, marked, and a warning says so. `basis` vectors of the operator's size are kept, which is all the memory it
-    takes. Begins at `start`, or at a fixed random vector. As with every single-vector Krylov method, copies of an
-    exactly multiple eigenvalue may be missed above size 200. Wu and Simon 2000.
+    returned as well, marked, and a warning says so. `basis` vectors of the operator's size are kept, which is all the
+    memory it takes. Begins at `start`, or at a fixed random vector. As with every single-vector Krylov method, copies
+    of an exactly multiple eigenvalue may be missed above size 200. Wu and Simon 2000.
 
     Largest and in modulus are in descending order, smallest and both ends in ascending order.
     """
