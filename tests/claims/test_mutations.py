@@ -93,7 +93,11 @@ MUTATIONS = [
     ("sgd-heavy-tails", "stochastic.kesten.kesten_tail_index", scaled(1.5)),
     ("block-optimal-factors", "deep_linear.block_optima.best_encoder", scaled(1.001)),
     ("stagewise-mode-learning", "deep_linear.mode_curves.mode_strength", scaled(1.1)),
-    ("saddle-family-count", "deep_linear.critical_atlas.count_families", lambda right: lambda *a, **k: right(*a, **k) + 1),
+    (
+        "saddle-family-count",
+        "deep_linear.critical_atlas.count_families",
+        lambda right: lambda *a, **k: right(*a, **k) + 1,
+    ),
     ("ellipsoid-volume", "sloppiness.weight_ellipsoids.ellipsoid_volume", scaled(1.1)),
     ("vandermonde-sloppiness", "sloppiness.vandermonde_matrices.vandermonde_log10_determinant", scaled(1.01)),
     ("covering-radius-rate", "landscape.random_coverings.covering_constant", scaled(0.8)),

@@ -103,10 +103,18 @@ def test_a_vector_may_be_flat_or_a_pytree(reference):
     h = curvature.hessian(losses, reference.net, reference.x, reference.y)
     v = np.random.default_rng(2).normal(size=h.size)
     np.testing.assert_allclose(h.flat(h(h.unflat(v))), h(v), rtol=1e-12)
-    with pytest.raises(ValueError, match="flat vectors of length"):
+    with pytest.raises(ValueError, match=r"shape \(.*give a flat one of length"):
         h(v[1:])
-    with pytest.raises(ValueError, match="no pytree like the parameters"):
+    with pytest.raises(ValueError, match="or a pytree like the parameters"):
         h({"a": v})
+
+
+def test_a_matrix_may_be_the_parameters():
+    h = curvature.hessian(lambda w: jnp.sum(w**2 * jnp.arange(1.0, 7.0).reshape(2, 3)), jnp.ones((2, 3)))
+    assert h.names == ["parameters"]
+    np.testing.assert_allclose(h.top(2).values, [12.0, 10.0])
+    np.testing.assert_allclose(h(np.ones((2, 3))), 2 * np.arange(1.0, 7.0).reshape(2, 3))
+    np.testing.assert_allclose(h(np.ones(6)), 2 * np.arange(1.0, 7.0))
 
 
 def test_rows_in_a_file_are_read_batch_by_batch(reference, tmp_path):

@@ -59,12 +59,10 @@ class Operator(eqx.Module):
 
     def __call__(self, v: PyTree) -> PyTree:
         """A v."""
-        if not isinstance(v, jax.Array | np.ndarray) or jax.tree.structure(v) == jax.tree.structure(self.params):
-            self._check_tree(v)
-            return _tree_product(self, jax.tree.map(jnp.asarray, v))
-        if v.shape != (self.size,):
-            raise ValueError(f"The vector has shape {v.shape}; this operator takes flat vectors of length {self.size}.")
-        return _product(self, jnp.asarray(v, self.dtype))
+        if isinstance(v, jax.Array | np.ndarray) and v.shape == (self.size,):
+            return _product(self, jnp.asarray(v, self.dtype))
+        self._check_tree(v)
+        return _tree_product(self, jax.tree.map(jnp.asarray, v))
 
     def products(self, vectors: Float[Array | np.ndarray, "k p"]) -> Float[Array, "k p"]:
         """A v for each row v, in one pass over the data."""
@@ -88,10 +86,8 @@ class Operator(eqx.Module):
         """The diagonal block of the array called `name`: the same operator with all other arrays held fixed."""
         if name not in self.names:
             raise ValueError(f"There is no array {name!r} among the parameters; they are {', '.join(self.names)}.")
-        leaves, structure = jax.tree.flatten(self.params)
-        chosen = jax.tree.unflatten(structure, [n == name for n in self.names])
+        chosen = jax.tree.unflatten(jax.tree.structure(self.params), [n == name for n in self.names])
         kept, held = eqx.partition(self.params, chosen)
-        assert len(leaves) == len(self.names)
         return eqx.tree_at(
             lambda op: (op.params, op.fixed),
             self,
@@ -106,7 +102,10 @@ class Operator(eqx.Module):
     def _check_tree(self, v: PyTree) -> None:
         shapes = [jax.tree.map(jnp.shape, tree) for tree in (v, self.params)]
         if jax.tree.structure(v) != jax.tree.structure(self.params) or shapes[0] != shapes[1]:
-            raise ValueError("The vector is no pytree like the parameters; give one of their structure and shapes.")
+            found = f"an array of shape {v.shape}" if isinstance(v, jax.Array | np.ndarray) else "another pytree"
+            raise ValueError(
+                f"The vector is {found}; give a flat one of length {self.size}, or a pytree like the parameters."
+            )
 
     top = top
     trace = trace
