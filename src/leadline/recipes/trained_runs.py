@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
@@ -18,14 +19,17 @@ from .named_models import build_model
 from .run_directory import CONFIG, WEIGHTS, classification_loss, train, training_images
 from .settings import Recipe
 
+Images = Float[Array | np.ndarray, "n ..."]
+Labels = Int[Array | np.ndarray, " n"]
+
 
 class RowLosses(eqx.Module):
     """One loss per image: criterion(network(image), label), without weight decay."""
 
     criterion: Callable
 
-    def __call__(self, network: eqx.Module, images: Array, labels: Array) -> Float[Array, " n"]:
-        return self.criterion(outputs_of(network, images), labels)
+    def __call__(self, network: eqx.Module, images: Images, labels: Labels) -> Float[Array, " n"]:
+        return self.criterion(outputs_of(network, images), jnp.asarray(labels))
 
 
 class TrainedRun(NamedTuple):
@@ -38,7 +42,7 @@ class TrainedRun(NamedTuple):
     labels: Int[np.ndarray, " n"]
 
 
-def outputs_of(network: eqx.Module, images: Float[Array, "n ..."]) -> Float[Array, "n k"]:
+def outputs_of(network: eqx.Module, images: Images) -> Float[Array, "n k"]:
     """The scores of all images."""
     return jax.vmap(network)(images)
 

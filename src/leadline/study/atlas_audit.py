@@ -61,7 +61,7 @@ def staircase(problem: Any, hidden: int, known: bool, key: Any) -> Iterator[Any]
     panels = []
     for scale in SCALES:
         predicted = np.log(1 / scale**2) / (2 * values[:hidden])
-        steps = int((1.2 * predicted[-1] + 40 / (values[hidden - 1] - values[hidden])) / step)
+        steps = int((1.2 * predicted[-1] + 60 / (values[hidden - 1] - values[hidden])) / step)
         run = deep_linear.descend_factors(problem, scale * a, scale * b, step, steps)
         name = f"from {scale:g}"
         yield at_most(run.losses[-1] - levels[-1], 1e-9, f"{name}: excess after {steps} steps")
