@@ -10,19 +10,12 @@ import jax.numpy as jnp
 from jax.extend import core
 from jaxtyping import Array, PyTree
 
-from leadline.tangent.assembly.straight_line import equation_runner
+from leadline.tangent.assembly.straight_line import NESTED_CALLS, any_equation, equation_runner
 
+from .row_losses import batch_shapes
 from .streaming import batch_mean
 
-_CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "checkpoint": "jaxpr",
-    "remat2": "jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-}
+_CALLS = {**NESTED_CALLS, "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
 _PAIRS = ("max", "min", "gt", "ge", "lt", "le")
 _SINGLE = ("abs", "sign")
 
@@ -57,8 +50,10 @@ def count_kinks(function: Callable[..., Any], params: PyTree, *rows: PyTree) -> 
 
 def warn_of_kinks(function: Callable[..., Any], params: PyTree, data: tuple, rows: int, batch: int | None) -> None:
     """Warn, in one sentence, if the function of any row of the data has a kink exactly at the parameters."""
-    found = float(_kinks_per_batch(function, params, data, rows, batch))
-    if found > 0:
+    shapes = batch_shapes(data, rows if batch is None else min(batch, rows))
+    if not _may_have_kinks(eqx.filter_make_jaxpr(function)(params, *shapes)[0].jaxpr):
+        return  # smooth whatever the numbers are: nothing to compile
+    if float(_kinks_per_batch(function, params, data, rows, batch)) > 0:
         warnings.warn(
             "The loss has a kink exactly at these parameters (an input of a ReLU, an absolute value or a maximum is at "
             "its corner), so it has no second derivative there; products are those of one side. Move the parameters "
@@ -74,13 +69,11 @@ def _kinks_per_batch(function, params, data, rows, batch) -> Array:
 
 
 def _may_have_kinks(jaxpr: Any) -> bool:
-    for eqn in jaxpr.eqns:
-        inner = eqn.params.get(_CALLS.get(eqn.primitive.name))
-        if eqn.primitive.name in (*_PAIRS, *_SINGLE) and jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.inexact):
-            return True
-        if inner is not None and _may_have_kinks(getattr(inner, "jaxpr", inner)):
-            return True
-    return False
+    def bends(eqn: Any) -> bool:
+        name = eqn.primitive.name
+        return name in (*_PAIRS, *_SINGLE) and jnp.issubdtype(eqn.invars[0].aval.dtype, jnp.inexact)
+
+    return any_equation(jaxpr, bends, _CALLS)
 
 
 def _evaluate(jaxpr: Any, consts: Any, values: list, active: list[bool]) -> tuple[list, list[bool], Array]:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.extend import core
 from jaxtyping import Array
 
-from leadline.tangent.assembly.straight_line import NESTED_CALLS, equation_runner
+from leadline.tangent.assembly.straight_line import NESTED_CALLS, any_equation, equation_runner
 
 _LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
 
@@ -45,13 +45,7 @@ class PatchConvolutions(eqx.Module):
 
 
 def _has_convolution(jaxpr: Any) -> bool:
-    for eqn in jaxpr.eqns:
-        if eqn.primitive.name == "conv_general_dilated":
-            return True
-        inner = eqn.params.get(NESTED_CALLS.get(eqn.primitive.name))
-        if inner is not None and _has_convolution(getattr(inner, "jaxpr", inner)):
-            return True
-    return False
+    return any_equation(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated")
 
 
 def _run(jaxpr: Any, consts: Any, values: list) -> list:

@@ -112,6 +112,15 @@ def straight_line(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.Sh
     return Program(tuple(steps), len(leaves), output, tuple(closed.out_avals[0].shape), shapes)
 
 
+def any_equation(jaxpr: Any, holds: Callable[[Any], bool], calls: Mapping[str, str] = NESTED_CALLS) -> bool:
+    """Whether something holds for an equation of a traced program, or of one that it calls."""
+    for eqn in jaxpr.eqns:
+        inner = eqn.params.get(calls.get(eqn.primitive.name))
+        if holds(eqn) or (inner is not None and any_equation(getattr(inner, "jaxpr", inner), holds, calls)):
+            return True
+    return False
+
+
 def equation_runner(jaxpr: Any, eqn: Any) -> Callable[..., list[Array]]:
     """One equation as a function of its inputs (literals are passed and ignored)."""
     variables = list(dict.fromkeys(v for v in eqn.invars if not isinstance(v, core.Literal)))
