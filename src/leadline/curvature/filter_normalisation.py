@@ -5,6 +5,7 @@ import math
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 
@@ -98,7 +99,16 @@ def _draw(moved: PyTree, count: int, key: PRNGKeyArray, biases: str) -> PyTree:
 
 
 def _norms(leaf: Float[Array, "..."], biases: str) -> Float[Array, "..."]:
-    if leaf.ndim > 1:
-        axes = tuple(range(1, leaf.ndim))
-        return jnp.broadcast_to(jnp.sqrt(jnp.sum(leaf**2, axis=axes, keepdims=True)), leaf.shape)
-    return jnp.zeros_like(leaf) if biases == "hold" else jnp.full_like(leaf, jnp.sqrt(jnp.sum(leaf**2)))
+    if leaf.ndim <= 1 and biases == "hold":
+        return jnp.zeros_like(leaf)
+    return jnp.broadcast_to(group_norms(leaf, min(leaf.ndim - 1, 1)), leaf.shape)
+
+
+def group_norms(array: Float[Array | np.ndarray, "..."], first: int) -> Float[Array | np.ndarray, "..."]:
+    """The norms over all axes from `first` on, which are kept with length 1; in NumPy for NumPy's arrays.
+
+    >>> group_norms(np.array([[3.0, 4.0], [0.0, 2.0]]), 1).tolist()
+    [[5.0], [2.0]]
+    """
+    root = np.sqrt if isinstance(array, np.ndarray) else jnp.sqrt
+    return root((array**2).sum(axis=tuple(range(max(first, 0), array.ndim)), keepdims=True))

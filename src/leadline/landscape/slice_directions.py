@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray, PyTree
 
+from leadline.curvature.filter_normalisation import group_norms
 from leadline.data import generator
 
 Scaling = Literal["filter", "layer", "none"]
@@ -55,9 +56,7 @@ def filter_normalised(
         w, d = np.asarray(w), np.asarray(d)
         if w.ndim - layers <= 1:
             return np.zeros_like(w) if vectors == "still" else (np.sign(d) * np.abs(w)).astype(w.dtype)
-        axes = tuple(range(layers if scaling == "layer" else layers + 1, w.ndim))
-        length = np.sqrt((d**2).sum(axis=axes, keepdims=True))
-        own = np.sqrt((w**2).sum(axis=axes, keepdims=True))
+        length, own = (group_norms(x, layers if scaling == "layer" else layers + 1) for x in (d, w))
         return (d * own / np.where(length > 0, length, 1.0)).astype(w.dtype)
 
     return jax.tree.map(
