@@ -127,7 +127,7 @@ def sharpness(key: Any, here: Any) -> Iterator[Any]:
         return {
             "λ_max": curvature.top_sharpness(here.losses, network, *data, tolerance=1e-3),
             "trace": float(curvature.trace_sharpness(here.losses, network, *data, key=keys[0]).value),
-            "by filters": float(curvature.filter_normalised_sharpness(here.losses, network, *data, key=keys[1]).value),
+            "filters": float(curvature.filter_normalised_sharpness(here.losses, network, *data, key=keys[1]).value),
         }
 
     plain = measured(here.network)
@@ -139,17 +139,17 @@ def sharpness(key: Any, here: Any) -> Iterator[Any]:
     scales = (
         isinstance(here.network, networks.MLP) and here.network.activation == "relu" and len(here.network.layers) > 1
     )
-    everything = {**plain, "in a ball": float(ball.rise), "within 10%": float(adaptive.rise)}
+    everything = {**plain, "ball": float(ball.rise), "10%": float(adaptive.rise)}
     shown = {"as trained": everything}
     if scales:
         hidden = here.network.widths[1:-1]
         factors = [jnp.full(width, 2.0 if layer == 0 else 1.0) for layer, width in enumerate(hidden)]
         again = measured(networks.rescale_units(here.network, factors))
-        yield close(again["by filters"], plain["by filters"],
+        yield close(again["filters"], plain["filters"],
                     "sharpness by filters, first layer doubled, second halved", rtol=0.05)  # fmt: skip
         shown["layers rescaled, same outputs"] = again
     yield figure.bars(
-        "Sharpness: largest eigenvalue, trace, both by filters; worst rise in a ball of 0.1, within 10% of each weight",
+        "Largest eigenvalue, trace, trace by filters; worst rise in a ball of 0.1 and within 10% of each weight",
         x="measure", y="value", values=shown, log=True,
     )  # fmt: skip
 
