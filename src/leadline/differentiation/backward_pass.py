@@ -54,7 +54,7 @@ def backpropagate(net: MLP, x: Rows, y: Targets, *, loss: Loss = "squared") -> B
     """
     if x.shape[1] != net.widths[0]:
         raise ValueError(f"The network takes {net.widths[0]} inputs, the rows of x have {x.shape[1]}.")
-    affine, scales = net.affine(), _parameter_scales(net)
+    affine, scales = net.affine(), net.scales()
     facts, pair = activation_facts(net.activation), loss_pair(loss)
     last = len(affine) if net.last_activation else len(affine) - 1  # layers with an activation
     pre, post = [], [x]
@@ -138,10 +138,3 @@ def adjoint_steps(
 @eqx.filter_jit
 def _both_passes(net: MLP, x: Array, y: Array, loss: Loss) -> tuple[Trace, BackwardPass]:
     return net.trace(x), backpropagate(net, x[None], y[None], loss=loss)
-
-
-def _parameter_scales(net: MLP) -> list[tuple[float, float]]:
-    """What stands before W_l and b_l in the network: 1, or the factors of the NTK parametrisation."""
-    if net.parametrisation == "standard":
-        return [(1.0, 1.0)] * len(net.layers)
-    return [(net.gain / width**0.5, net.bias_scale) for width in net.widths[:-1]]

@@ -197,6 +197,8 @@ class _Reader:
         self.add(wide, f"affine {inputs} -> {outputs}, init {self.init}")
 
     def _mlp(self, network: networks.MLP) -> None:
+        if network.parametrisation == "mean-field":
+            self.refuse(network, "in mean-field scale its outputs vanish as it widens and its features move.")
         self.add(Flatten(), "flatten")
         widths, biased = network.widths, network.layers[0].bias is not None
         bias = network.bias_scale if biased else None

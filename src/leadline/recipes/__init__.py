@@ -12,6 +12,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "row_losses": ["RecipeLoss", "row_loss"],
         "run_directory": ["Outcome", "RunExists", "train"],
         "settings": ["Recipe"],
-        "trained_runs": ["RowLosses", "TrainedRun", "outputs_of", "read_run", "trained_here"],
+        "trained_runs": ["RowLosses", "TrainedRun", "outputs_of", "read_run", "trained_here", "untrained_here"],
     },
 )

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
@@ -11,8 +10,7 @@ from leadline import data
 from leadline.data.datasets import say
 from leadline.training.objectives import loss_called
 
-from .named_models import build_model
-from .run_directory import classification_loss, training_images
+from .run_directory import classification_loss, first_model, training_images
 from .settings import Recipe
 
 
@@ -34,11 +32,9 @@ def row_loss(recipe: Recipe, *, notice: Callable[[str], None] = say) -> RecipeLo
     True
     """
     sample = data.load(recipe.data.name, recipe.data.path or None, notice=notice)
-    key = jax.random.split(jax.random.key(recipe.training.seed), 3)[0]
-    network = build_model(recipe.model, sample.train_inputs.shape[1:], len(sample.classes), key=key)
     batch_loss = loss_called(classification_loss(recipe.training))
 
     def loss(network, image, label):
         return batch_loss(network(image)[None], label[None])[0]
 
-    return RecipeLoss(loss, network, training_images(recipe, sample))
+    return RecipeLoss(loss, first_model(recipe, sample), training_images(recipe, sample))

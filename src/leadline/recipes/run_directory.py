@@ -6,17 +6,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leadline import data, learning, training
 from leadline.data.datasets import say
+from leadline.training.metrics_file import METRICS
 from leadline.whole_files import write_whole
 
 from .config_file import parse_recipe
@@ -25,8 +26,10 @@ from .named_optimisers import build_optimiser
 from .settings import Recipe, TrainingSettings
 
 CONFIG, WEIGHTS, RESULT = "config.toml", "weights.safetensors", "result.json"
-_TRACES = ("metrics.jsonl", "checkpoints", "curves.svg", WEIGHTS, RESULT)
+_TRACES = (METRICS, "checkpoints", "curves.svg", WEIGHTS, RESULT)
 _ROWS = 1000  # test images evaluated at once
+
+Images = tuple[Float[np.ndarray, "_ ..."], Int[np.ndarray, " _"]]  # with their labels
 
 
 class RunExists(ValueError):
@@ -84,13 +87,8 @@ def train(
         _claim(recipe, directory, resume)
     settings = recipe.training
     sample = data.load(recipe.data.name, recipe.data.path or None, notice=notice)
-    key_model, key_split, key_batches = jax.random.split(jax.random.key(settings.seed), 3)
-    model = build_model(recipe.model, sample.train_inputs.shape[1:], len(sample.classes), key=key_model)
-    images, labels = training_images(recipe, sample)
-    seen, unseen = (images, labels), None
-    if held := recipe.data.validation:
-        part = learning.stratified_split(labels, (1 - held, held, 0.0), key=key_split)
-        seen, unseen = ((images[r], labels[r]) for r in (part.train, part.validation))
+    model = first_model(recipe, sample)
+    seen, unseen = seen_and_held(recipe, sample)
     loss = classification_loss(settings)
     run = training.fit(
         model,
@@ -101,7 +99,7 @@ def train(
         loss=loss,
         validation=unseen,
         patience=settings.patience or None,
-        key=key_batches,
+        key=_keys(recipe).batches,
         directory=directory,
         keep=recipe.run.keep,
         every=recipe.run.every or None,
@@ -120,9 +118,38 @@ def train(
 
 
 def training_images(recipe: Recipe, sample: data.Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """The training images of a recipe, before any are held out, and their labels."""
+    """The training images of a recipe, before any are held out, and their labels, some drawn anew where it says so."""
     count = recipe.data.images or len(sample.train_labels)
-    return sample.train_inputs[:count], sample.train_labels[:count]
+    images, labels = sample.train_inputs[:count], sample.train_labels[:count]
+    if share := recipe.data.random_labels:
+        rng = np.random.default_rng(recipe.training.seed)
+        chosen = rng.random(count) < share
+        labels = np.where(chosen, rng.integers(len(sample.classes), size=count), labels).astype(labels.dtype)
+    return images, labels
+
+
+def seen_and_held(recipe: Recipe, sample: data.Dataset) -> tuple[Images, Images | None]:
+    """The images and labels that are trained on, and those held out for validation, if any are."""
+    images, labels = training_images(recipe, sample)
+    if not (held := recipe.data.validation):
+        return (images, labels), None
+    part = learning.stratified_split(labels, (1 - held, held, 0.0), key=_keys(recipe).split)
+    return (images[part.train], labels[part.train]), (images[part.validation], labels[part.validation])
+
+
+def first_model(recipe: Recipe, sample: data.Dataset) -> eqx.Module:
+    """The network of a recipe before the first step."""
+    return build_model(recipe.model, sample.train_inputs.shape[1:], len(sample.classes), key=_keys(recipe).model)
+
+
+class _Keys(NamedTuple):
+    model: PRNGKeyArray
+    split: PRNGKeyArray
+    batches: PRNGKeyArray
+
+
+def _keys(recipe: Recipe) -> _Keys:
+    return _Keys(*jax.random.split(jax.random.key(recipe.training.seed), 3))
 
 
 def classification_loss(settings: TrainingSettings) -> str | training.Loss:
@@ -134,15 +161,14 @@ def classification_loss(settings: TrainingSettings) -> str | training.Loss:
     """
     if settings.loss == "cross-entropy" and not settings.smoothing:
         return "cross-entropy"
+    if settings.loss == "squared":
+        return training.one_hot_squared_error
 
     def smoothed(outputs: Float[Array, "batch k"], labels: Int[Array, " batch"]) -> Float[Array, " batch"]:
         targets = jax.nn.one_hot(labels, outputs.shape[1], dtype=outputs.dtype)
         return optax.softmax_cross_entropy(outputs, optax.smooth_labels(targets, settings.smoothing))
 
-    def squared(outputs: Float[Array, "batch k"], labels: Int[Array, " batch"]) -> Float[Array, " batch"]:
-        return jnp.sum((outputs - jax.nn.one_hot(labels, outputs.shape[1], dtype=outputs.dtype)) ** 2, axis=1)
-
-    return squared if settings.loss == "squared" else smoothed
+    return smoothed
 
 
 def _claim(recipe: Recipe, directory: Path, resume: bool) -> None:

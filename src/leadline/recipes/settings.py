@@ -46,12 +46,16 @@ def _optimisers() -> Iterable[str]:
 
 @dataclass(frozen=True)
 class DataSettings:
-    """[data]: which dataset, how many of its training images (the first; 0: all), and the share of these held out."""
+    """[data]: which dataset, how many of its training images (the first; 0: all), and the share of these held out.
+
+    `random_labels` is the share of training images whose label is drawn anew, uniformly.
+    """
 
     name: str = setting(names=_datasets)
     path: str = setting("")
     images: int = setting(0, low=0)
     validation: float = setting(0.0, low=0, high=0.9)
+    random_labels: float = setting(0.0, low=0, high=1)
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Mlp:
     init: str = setting("he", names=_initialisers)
     gain: float = setting(1.0, low=0)
     bias: bool = setting(True)
-    parametrisation: str = setting("standard", names=lambda: ("standard", "ntk"))
+    parametrisation: str = setting("standard", names=lambda: ("standard", "ntk", "mean-field"))
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,22 @@ from jaxtyping import Array, Float, Int
 
 from leadline import data, training
 from leadline.data.datasets import say
+from leadline.training.metrics_file import METRICS, MetricsFile, columns_of
 from leadline.training.objectives import loss_called
 
 from .config_file import RecipeError, read_recipe
-from .named_models import build_model
-from .run_directory import CONFIG, WEIGHTS, classification_loss, train, training_images
+from .run_directory import (
+    CONFIG,
+    WEIGHTS,
+    Images,
+    classification_loss,
+    first_model,
+    seen_and_held,
+    train,
+)
 from .settings import Recipe
 
-Images = Float[Array | np.ndarray, "n ..."]
+Inputs = Float[Array | np.ndarray, "n ..."]
 Labels = Int[Array | np.ndarray, " n"]
 
 
@@ -28,21 +36,27 @@ class RowLosses(eqx.Module):
 
     criterion: Callable
 
-    def __call__(self, network: eqx.Module, images: Images, labels: Labels) -> Float[Array, " n"]:
+    def __call__(self, network: eqx.Module, images: Inputs, labels: Labels) -> Float[Array, " n"]:
         return self.criterion(outputs_of(network, images), jnp.asarray(labels))
 
 
 class TrainedRun(NamedTuple):
-    """A recipe, the network it trained, the loss of rows without weight decay, and the images it was trained on."""
+    """A recipe, the network it trained, the loss of rows without weight decay, and the images it was trained on.
+
+    `start` is the network before the first step, `tests` the test images and labels, `history` the metrics by epoch.
+    """
 
     recipe: Recipe
     network: eqx.Module
     losses: RowLosses
     images: Float[np.ndarray, "n ..."]
     labels: Int[np.ndarray, " n"]
+    start: eqx.Module
+    tests: Images
+    history: dict[str, np.ndarray]
 
 
-def outputs_of(network: eqx.Module, images: Images) -> Float[Array, "n k"]:
+def outputs_of(network: eqx.Module, images: Inputs) -> Float[Array, "n k"]:
     """The scores of all images."""
     return jax.vmap(network)(images)
 
@@ -56,8 +70,9 @@ def read_run(directory: str | Path, *, notice: Callable[[str], None] = say) -> T
         raise RecipeError(f"{directory} has no finished run; train one with `leadline train`.")
     recipe = read_recipe(directory / CONFIG)
     sample = data.load(recipe.data.name, recipe.data.path or None, notice=notice)
-    like = build_model(recipe.model, sample.train_inputs.shape[1:], len(sample.classes), key=jax.random.key(0))
-    return _run_of(recipe, training.load_weights(directory / WEIGHTS, like), sample)
+    start = first_model(recipe, sample)
+    network = training.load_weights(directory / WEIGHTS, start)
+    return _run_of(recipe, network, start, columns_of(MetricsFile(directory / METRICS).read()), sample)
 
 
 def trained_here(recipe: Recipe, *, notice: Callable[[str], None] = say) -> TrainedRun:
@@ -69,9 +84,21 @@ def trained_here(recipe: Recipe, *, notice: Callable[[str], None] = say) -> Trai
     (3,)
     """
     sample = data.load(recipe.data.name, recipe.data.path or None, notice=notice)
-    return _run_of(recipe, train(recipe, notice=notice).model, sample)
+    outcome = train(recipe, notice=notice)
+    return _run_of(recipe, outcome.model, first_model(recipe, sample), outcome.run.history, sample)
 
 
-def _run_of(recipe: Recipe, network: eqx.Module, sample: data.Dataset) -> TrainedRun:
+def untrained_here(recipe: Recipe, *, notice: Callable[[str], None] = say) -> TrainedRun:
+    """The same before the first step: the network is the one that training would begin with."""
+    sample = data.load(recipe.data.name, recipe.data.path or None, notice=notice)
+    start = first_model(recipe, sample)
+    return _run_of(recipe, start, start, {}, sample)
+
+
+def _run_of(
+    recipe: Recipe, network: eqx.Module, start: eqx.Module, history: dict[str, np.ndarray], sample: data.Dataset
+) -> TrainedRun:
     criterion = loss_called(classification_loss(recipe.training))
-    return TrainedRun(recipe, network, RowLosses(criterion), *training_images(recipe, sample))
+    seen, _ = seen_and_held(recipe, sample)
+    tests = (sample.test_inputs, sample.test_labels)
+    return TrainedRun(recipe, network, RowLosses(criterion), *seen, start, tests, history)

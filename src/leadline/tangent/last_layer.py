@@ -52,10 +52,10 @@ def _two_layer_features(network: TwoLayer, x: Inputs) -> Float[Array, "n m"]:
 @eqx.filter_jit
 def _deep_features(network: MLP, x: Inputs) -> Float[Array, "n m"]:
     hidden = jax.vmap(lambda row: network.trace(row).post[-2])(jnp.asarray(x))
-    ntk = network.parametrisation == "ntk"
-    columns = [hidden * (network.gain / hidden.shape[1] ** 0.5 if ntk else 1.0)]
+    scale, of_bias = network.scales()[-1]
+    columns = [hidden * scale]
     if network.layers[-1].bias is not None:
-        columns.append(jnp.full((len(hidden), 1), network.bias_scale if ntk else 1.0, hidden.dtype))
+        columns.append(jnp.full((len(hidden), 1), of_bias, hidden.dtype))
     return jnp.concatenate(columns, axis=1)
 
 

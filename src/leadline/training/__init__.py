@@ -10,7 +10,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "divergence": ["Diverged", "sharpness"],
         "fitting": ["Run", "Schedule", "fit"],
         "many": ["fit_many"],
-        "objectives": ["LOSSES", "Loss", "Sample", "checked_sample", "squared_error"],
+        "objectives": ["LOSSES", "Loss", "Sample", "checked_sample", "one_hot_squared_error", "squared_error"],
         "weights": ["load_weights", "named_arrays", "save_weights"],
     },
 )

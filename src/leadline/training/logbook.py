@@ -10,7 +10,7 @@ import numpy as np
 
 from .checkpoints import Checkpoints
 from .loop import State
-from .metrics_file import MetricsFile
+from .metrics_file import METRICS, MetricsFile, columns_of
 from .objectives import Sample
 
 SECONDS_BETWEEN_CHECKPOINTS = 5.0
@@ -29,7 +29,7 @@ class Logbook:
         self._saved_at = time.monotonic()
         if directory is not None:
             place = Path(directory)
-            self.metrics = MetricsFile(place / "metrics.jsonl")
+            self.metrics = MetricsFile(place / METRICS)
             self.used = self.metrics.path.exists() or (place / "checkpoints").exists()
             self.checkpoints = Checkpoints(place / "checkpoints", keep)
 
@@ -90,8 +90,7 @@ class Logbook:
 
     def history(self) -> dict[str, np.ndarray]:
         """The metrics as columns, NaN where an epoch lacks one."""
-        names = list(dict.fromkeys(name for record in self.records for name in record))
-        return {name: np.array([record.get(name, np.nan) for record in self.records]) for name in names}
+        return columns_of(self.records)
 
 
 def checksum(sample: Sample | None) -> str:

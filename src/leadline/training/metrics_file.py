@@ -5,9 +5,23 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+
 from leadline.whole_files import write_whole
 
 from .checkpoints import StorageFull, out_of_space
+
+METRICS = "metrics.jsonl"
+
+
+def columns_of(records: list[dict[str, float]]) -> dict[str, np.ndarray]:
+    """Records as columns, NaN where one lacks a name.
+
+    >>> columns_of([{"epoch": 1, "loss": 2.0}, {"epoch": 2, "loss": 1.0}])["loss"].tolist()
+    [2.0, 1.0]
+    """
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return {name: np.array([record.get(name, np.nan) for record in records]) for name in names}
 
 
 class MetricsFile:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float, Int, Num
 
 #: outputs of a batch and its targets -> one loss for each example
 Loss = Callable[[Float[Array, "batch ..."], Num[Array, "batch ..."]], Float[Array, " batch"]]
@@ -29,6 +29,15 @@ def squared_error(outputs: Float[Array, "batch ..."], targets: Num[Array, "batch
     """
     difference = outputs - targets.reshape(outputs.shape)
     return jnp.sum(difference.reshape(len(difference), -1) ** 2, axis=1)
+
+
+def one_hot_squared_error(outputs: Float[Array, "batch k"], labels: Int[Array, " batch"]) -> Float[Array, " batch"]:
+    """‖f(x) - e_y‖² for each example with the label y.
+
+    >>> one_hot_squared_error(jnp.array([[1.0, 0.0], [0.5, 0.5]]), jnp.array([0, 1])).tolist()
+    [0.0, 0.5]
+    """
+    return jnp.sum((outputs - jax.nn.one_hot(labels, outputs.shape[1], dtype=outputs.dtype)) ** 2, axis=1)
 
 
 LOSSES: dict[str, Loss] = {
