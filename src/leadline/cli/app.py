@@ -15,6 +15,7 @@ from .data import data
 from .falsify import falsify
 from .landscape import landscape
 from .stress import stress
+from .study import study
 from .train import Stopped, train
 from .wide import wide
 
@@ -28,6 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+app.command()(study)
 app.command()(claims)
 app.command()(check)
 app.command()(falsify)

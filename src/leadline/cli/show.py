@@ -17,7 +17,7 @@ from leadline.evidence.falsifier import Attack
 from leadline.evidence.finding import Finding
 from leadline.evidence.registry import Entry
 from leadline.evidence.store import RunDirectory
-from leadline.evidence.words import comparison_verdict, finding_verdict, mark, number, relation
+from leadline.evidence.words import comparison_verdict, finding_verdict, mark, number, sides
 
 output = Console()
 notices = Console(stderr=True)
@@ -68,8 +68,8 @@ def comparison_table(finding: Finding) -> Table:
         what = f"{c.what} [dim](printed by {c.printed_by}: {escape(c.form)})[/]" if c.printed_by else escape(c.what)
         if c.cases > 1:
             what += f" [dim](worst of {c.cases})[/]"
-        table.add_row(f"[{_STYLES[sign]}]{sign}[/]", what, number(c.measured), relation(c), number(c.predicted),
-                      "" if c.unmet else number(c.slack), escape(comparison_verdict(c)))  # fmt: skip
+        table.add_row(f"[{_STYLES[sign]}]{sign}[/]", what, *sides(c), "" if c.unmet else number(c.slack),
+                      escape(comparison_verdict(c)))  # fmt: skip
     return table
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from leadline.whole_files import write_whole
 
 from . import registry, words
+from .comparison import Comparison, Verdict
 from .finding import Finding
 from .parameters import BadInput
 from .registry import Entry
@@ -37,9 +38,9 @@ def write_gallery(
             pictures[finding.id].append({"title": figure.title, "source": f"{stem}.svg"})
             advance()
     page = (
-        _templates()
+        templates()
         .get_template("index.html")
-        .render(cards=[_card(f, entries[f.id], pictures[f.id]) for f in findings], style=_style())
+        .render(cards=[_card(f, entries[f.id], pictures[f.id]) for f in findings], style=stylesheet())
     )
     _replace(directory / "index.html", page.encode())
 
@@ -48,9 +49,9 @@ def finding_fragment(finding: Finding) -> str:
     """A finding as a piece of HTML with its figures inside."""
     drawn = [{"title": f.title, "svg": f.svg()} for f in finding.figures]
     return (
-        _templates()
+        templates()
         .get_template("fragment.html")
-        .render(card=_card(finding, registry.entry(finding.id), drawn), style=_style())
+        .render(card=_card(finding, registry.entry(finding.id), drawn), style=stylesheet())
     )
 
 
@@ -69,22 +70,33 @@ def _card(finding: Finding, entry: Entry, pictures: list[dict[str, str]]) -> dic
         "verdict": words.finding_verdict(finding, entry),
         "mark": words.mark(finding),
         "tone": _tone(finding),
-        "rows": [
-            {
-                "c": c,
-                "measured": words.number(c.measured),
-                "relation": words.relation(c),
-                "predicted": words.number(c.predicted),
-                "slack": "" if c.unmet else words.number(c.slack),
-                "verdict": words.comparison_verdict(c),
-                "mark": "–" if c.unmet else words.MARKS[c.verdict] if not c.printed_by else "✗",
-                "tone": "quiet" if c.unmet else "good" if c.as_expected else "bad",
-            }
-            for c in finding.comparisons
-        ],
+        "rows": comparison_rows(finding),
         "pictures": pictures,
         "sources": [SOURCES[s].citation for s in entry.sources],
     }
+
+
+def comparison_rows(finding: Finding) -> list[dict[str, Any]]:
+    """The comparisons of a finding in words, as the table of a card shows them."""
+    return [
+        {
+            "c": c,
+            **dict(zip(("measured", "relation", "predicted"), words.sides(c), strict=True)),
+            "slack": "" if c.unmet else words.number(c.slack),
+            "verdict": words.comparison_verdict(c),
+            "mark": "–" if c.unmet else words.MARKS[c.verdict] if not c.printed_by else "✗",
+            "tone": _row_tone(c),
+        }
+        for c in finding.comparisons
+    ]
+
+
+def _row_tone(comparison: Comparison) -> str:
+    if comparison.unmet:
+        return "quiet"
+    if comparison.verdict is Verdict.VACUOUS and comparison.as_expected:
+        return "warn"
+    return "good" if comparison.as_expected else "bad"
 
 
 def _tone(finding: Finding) -> str:
@@ -94,16 +106,15 @@ def _tone(finding: Finding) -> str:
 
 
 @functools.cache
-def _templates() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def templates(*packages: str) -> Any:
+    """The pages of these packages, before those of this one."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    return Environment(
-        loader=PackageLoader("leadline.evidence"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    loader = ChoiceLoader([PackageLoader(package) for package in (*packages, "leadline.evidence")])
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def _style() -> str:
+def stylesheet() -> str:
     return (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
 
 

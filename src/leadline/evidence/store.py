@@ -2,8 +2,9 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from .finding import Finding
 from .parameters import BadInput
@@ -44,19 +45,7 @@ class RunDirectory:
 
     def findings(self) -> list[Finding]:
         """Every readable finding, in the order written; `damaged` counts the lines that were not readable."""
-        self.damaged = 0
-        found = []
-        try:
-            lines = self.file.read_bytes().split(b"\n")
-        except FileNotFoundError:
-            return []
-        for line in lines:
-            if not line.strip():
-                continue
-            try:
-                found.append(Finding.loads(line.decode()))
-            except (ValueError, KeyError, TypeError, AttributeError):
-                self.damaged += 1
+        found, self.damaged = read_lines(self.file, Finding.loads)
         return found
 
     def done(self, tasks: Iterable[Task], versions: dict[str, str]) -> dict[tuple, Finding]:
@@ -66,23 +55,7 @@ class RunDirectory:
 
     def append(self, finding: Finding) -> None:
         """Add one finding; a write that fails (a full disk) leaves the file as it was."""
-        line = finding.dumps().encode() + b"\n"
-        descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            size = os.fstat(descriptor).st_size
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                line = b"\n" + line  # the line before was torn by a kill
-            try:
-                if os.write(descriptor, line) != len(line):
-                    raise OSError(28, "No space left on device")
-                os.fsync(descriptor)
-            except OSError as error:
-                os.ftruncate(descriptor, size)
-                raise BadInput(
-                    f"Cannot write to {self.file} ({error.strerror}); make room and run the same command to go on."
-                ) from None
-        finally:
-            os.close(descriptor)
+        append_line(self.file, finding.dumps())
 
     def clear(self) -> None:
         """Forget the findings."""
@@ -93,6 +66,44 @@ class RunDirectory:
         self.clear()
         (self.path / _LOCK).unlink(missing_ok=True)
         self.path.rmdir()
+
+
+def read_lines(file: Path, loads: Callable[[str], Any]) -> tuple[list[Any], int]:
+    """Every line of a file that `loads` can read, in order, and how many it could not."""
+    found, damaged = [], 0
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return [], 0
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            found.append(loads(line.decode()))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            damaged += 1
+    return found, damaged
+
+
+def append_line(file: Path, text: str) -> None:
+    """Add a line and wait until it is on the disk; a write that fails (a full disk) leaves the file as it was."""
+    line = text.encode() + b"\n"
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            line = b"\n" + line  # the line before was torn by a kill
+        try:
+            if os.write(descriptor, line) != len(line):
+                raise OSError(28, "No space left on device")
+            os.fsync(descriptor)
+        except OSError as error:
+            os.ftruncate(descriptor, size)
+            raise BadInput(
+                f"Cannot write to {file} ({error.strerror}); make room and run the same command to go on."
+            ) from None
+    finally:
+        os.close(descriptor)
 
 
 def _hold(descriptor: int, path: Path) -> None:

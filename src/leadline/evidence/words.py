@@ -33,6 +33,13 @@ def relation(comparison: Comparison) -> str:
     return _RELATIONS.get(comparison.relation, comparison.relation)
 
 
+def sides(comparison: Comparison) -> tuple[str, str, str]:
+    """What was measured, the relation and what was predicted; empty texts for an assumption that is not met."""
+    if comparison.relation == "met":
+        return "", "", ""
+    return number(comparison.measured), relation(comparison), number(comparison.predicted)
+
+
 def comparison_verdict(comparison: Comparison) -> str:
     """The verdict in words, with the missing assumption or the printed error's success at failing."""
     if comparison.unmet:

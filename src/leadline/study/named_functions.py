@@ -4,6 +4,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ def named_function(name: str) -> Callable:
     """
     path, colon, attribute = name.rpartition(":")
     if colon and path:
-        holder: Any = _loaded(Path(path))
+        holder: Any = loaded_file(Path(path))
     else:
         module, _, attribute = name.rpartition(".")
         if not module:
@@ -36,17 +37,22 @@ def named_function(name: str) -> Callable:
     return found
 
 
-def _loaded(path: Path) -> Any:
+def loaded_file(path: Path) -> Any:
+    """The module in a user's file, which is run; it may import what lies beside it."""
     if not path.is_file():
-        raise BadInput(f"There is no file {path}; write file.py:function.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+        raise BadInput(f"There is no file {path}; write file.py:name.")
+    spec = importlib.util.spec_from_file_location(f"_leadline_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise BadInput(f"{path} is not a Python file; write file.py:function.")
+        raise BadInput(f"{path} is not a Python file; write file.py:name.")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # whatever a user's file raises is one sentence
         raise BadInput(f"{path} does not run ({type(error).__name__}: {error}); mend it and try again.") from None
+    finally:
+        sys.path.pop(0)
     return module
 
 

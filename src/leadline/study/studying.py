@@ -1,0 +1,61 @@
+"""`leadline.study(model, train, test)`: the whole study from Python."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .report import Report, chosen_instruments, describe_subject, run_study
+from .study_directory import StudyDirectory
+from .subject import Subject
+from .subject_making import as_subject
+
+
+def study(
+    model: Any,
+    train: Any = None,
+    test: Any = None,
+    *,
+    only: Sequence[str] = (),
+    out: Path | str | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> Report:
+    """Measure a network on its data with every instrument that applies, theory beside measurement.
+
+    `model`, `train`, `test` and the options loss, params, start, step, batch, name, rows and seed are those of
+    `as_subject`; a `Subject` may be given in place of them. `only` names some of the instruments. With `out`, cards,
+    report.json and report.html are written there as they come, and a later call goes on from them.
+
+    >>> import jax, numpy as np
+    >>> from leadline import networks
+    >>> x = np.random.default_rng(0).normal(size=(100, 4)).astype(np.float32)
+    >>> net = networks.MLP((4, 3), key=jax.random.key(0))
+    >>> report = study(net, (x[:60], np.arange(60) % 3), (x[60:], np.arange(40) % 3), only=["anatomy"], progress=False)
+    >>> report["anatomy"]["parameters"]
+    15
+    """
+    subject = model if isinstance(model, Subject) else as_subject(model, train, test, **options)
+    if out is None:
+        return _collected(subject, only, None, progress)
+    with StudyDirectory(Path(out)).open() as directory:
+        return _collected(subject, only, directory, progress)
+
+
+def _collected(subject: Subject, only: Sequence[str], directory: StudyDirectory | None, progress: bool) -> Report:
+    from rich.progress import Progress
+
+    names = chosen_instruments(only)
+    report = Report(subject.name, describe_subject(subject))
+    done = {} if directory is None else directory.done(subject)
+    with Progress(transient=True, disable=not progress) as bar:
+        task = bar.add_task("study", total=len(names))
+        cards = run_study(subject, only=only, seed=subject.seed, done=done,
+                          before=lambda name: bar.update(task, description=name))  # fmt: skip
+        for card in cards:
+            report.cards[card.name] = card
+            if directory is not None:
+                if card.name not in done:
+                    directory.keep(card, subject)
+                report.save(directory.path)
+            bar.advance(task)
+    return report

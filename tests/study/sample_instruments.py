@@ -1,0 +1,68 @@
+"""Instruments that cost nothing: one that holds, one that fails theory, one that is vacuous, one that breaks."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from leadline.evidence import at_most, close, figure
+from leadline.study import Instrument, Meaning, Part
+
+
+class Found(NamedTuple):
+    rows: int
+    mean: float
+    values: np.ndarray
+    parts: tuple[Part, ...]
+
+
+def measure(subject, key):
+    part = Part("the drift", "the first parameters are known")
+    return Found(subject.train.count, float(subject.train.inputs.mean()), np.arange(5.0), (part,))
+
+
+def broken(subject, key):
+    raise FloatingPointError("the sum is not finite")
+
+
+def compare(found, subject):
+    yield at_most(found.rows, 1000, "rows, most rows")
+    yield close(found.mean, found.mean, "mean by two routes", atol=1e-12)
+    for part in found.parts:
+        yield part.comparison()
+
+
+def compare_failing(found, subject):
+    yield at_most(2.0, 1.0, "error, bound <b>of theory</b>")
+
+
+def draw(found, subject):
+    yield figure.curves(
+        "Five numbers rise to 4", x="index", y="value", lines={"predicted": (np.arange(5.0), found.values)},
+        points={"measured": (np.arange(5.0), found.values)},
+    )  # fmt: skip
+
+
+def interpret(found, subject):
+    return Meaning(f"There are {found.rows} rows & their mean is {found.mean:.2f}.", 0.3)
+
+
+def sample(name, **changed):
+    parts = dict(
+        question=f"What does {name} say?", formula=r"\lambda_1 \le 2/\eta", assumes=("the rows are independent",),
+        measure=measure, compare=compare, draw=draw, interpret=interpret, entries=("novikoff-bound",),
+        sources=("penn",),
+    )  # fmt: skip
+    return Instrument(name, **(parts | changed))
+
+
+SAMPLES = {
+    i.name: i
+    for i in (
+        sample("plain"),
+        sample(
+            "loud", compare=compare_failing, interpret=lambda f, s: Meaning("Theory fails here.", 0.9, "Look at it.")
+        ),
+        sample("broken", measure=broken),
+        sample("idle", refuses=lambda subject: "the inputs are not images"),
+    )
+}
