@@ -1,0 +1,240 @@
+"""Norms, their balls, and linear classifiers: the smallest change in closed form, and what each norm changes."""
+
+import math
+from itertools import combinations
+from typing import Annotated
+
+import jax
+import numpy as np
+
+from leadline import data, networks, robustness
+from leadline.claims.robustness.trained_networks import (
+    correct_images,
+    digit_scores,
+    softmax_regression,
+    standard_network,
+    test_images,
+)
+from leadline.evidence import Choice, Range, at_least, at_most, claim, close, exactly, figure, method, printed
+
+NORMS = {"1": 1.0, "2": 2.0, "inf": math.inf}
+
+
+@method(
+    "norm-balls",
+    says=(
+        "The nearest point of a ball: shrink (p = 2), clip (∞), soft threshold at the exact level (1), keep the k "
+        "largest (0). The steepest direction of g in a norm is g/‖g‖, sign(g), or the largest coordinate alone, and "
+        "attains ε‖g‖_q, q dual to p."
+    ),
+    formula=r"\max_{\|\eta\|_p \le \epsilon} g \cdot \eta = \epsilon \|g\|_q, \quad 1/p + 1/q = 1",
+    sources=("eth",),
+    shows=("robustness.project", "robustness.steepest_direction", "robustness.p_norm"),
+)
+def norm_balls(
+    key,
+    dim: Annotated[int, Range(2, 40)] = 6,
+    eps: Annotated[float, Range(0.05, 5.0, log=True)] = 1.0,
+    order: Annotated[float, Range(1.1, 10.0, log=True)] = 3.0,
+):
+    """20 Gaussian points of length about 3ε, each against 10 000 random points of the ball; and any p (`order`)."""
+    rng = data.generator(key)
+    z = 3 * eps / math.sqrt(dim) * rng.normal(size=(20, dim))
+    for p in (0, 1, 2, math.inf):
+        size = 1 + dim // 3 if p == 0 else eps
+        near = np.asarray(robustness.project(z, size, p))
+        if p == 0:
+            others = 3 * eps * rng.normal(size=(10_000, dim))
+            others[rng.random((10_000, dim)).argsort(axis=1) >= size] = 0.0
+        else:
+            others = np.asarray(
+                robustness.random_in_ball(jax.random.fold_in(key, int(min(p, 9))), (10_000, dim), eps, p)
+            )
+        name = f"p = {p:g}"
+        yield at_most(robustness.p_norm(near, p), size, f"{name}: length of the projection", rtol=1e-12)
+        yield close(robustness.project(near, size, p), near, f"{name}: projected twice", atol=1e-12 * eps)
+        gaps = ((z[:, None] ** 2).sum(2) - 2 * z @ others.T + (others**2).sum(1)).min(axis=1)  # nearest of the others
+        yield at_least(gaps, ((z - near) ** 2).sum(axis=1), f"{name}: squared distance of 10 000 others", rtol=1e-12)
+    for p in (1.0, 2.0, math.inf, order):
+        eta = eps * np.asarray(robustness.steepest_direction(z, p))
+        reached = robustness.p_norm(z, networks.dual_exponent(p))
+        yield close((z * eta).sum(axis=1), eps * reached, f"p = {p:g}: g·η of the steepest direction", rtol=1e-12)
+        yield at_most(robustness.p_norm(eta, p), eps, f"p = {p:g}: its length", rtol=1e-12)
+    opposite = np.array([1.0, -1.0])
+    yield printed(
+        close(opposite.sum(), robustness.p_norm(opposite, 1), "Σ x_i^p at (1, −1), p = 1", atol=1e-12),
+        "eth",
+        "‖x‖_p = (Σ x_i^p)^{1/p}, without absolute values",
+    )
+    point = np.array([1.4, 0.9])
+    angles = np.linspace(0, 2 * np.pi, 241)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    balls = {p: circle / np.linalg.norm(circle, ord=p, axis=1, keepdims=True) for p in (1, 2, math.inf)}
+    ends = {p: np.asarray(robustness.project(point, 1.0, p)) for p in balls}
+    yield figure.plane(
+        "One point, three unit balls, three nearest points: soft threshold (1), shrink (2), clip (∞)",
+        x="x₁",
+        y="x₂",
+        lines={f"p = {'∞' if p > 2 else p}": (ball[:, 0], ball[:, 1]) for p, ball in balls.items()},
+        arrows={f"p = {'∞' if p > 2 else p}": (point, end) for p, end in ends.items()},
+        domain=((-1.3, 1.7), (-1.3, 1.7)),
+    )
+
+
+def _points_inside(rng: np.random.Generator, shape: tuple[int, int], eps: float, p: float) -> np.ndarray:
+    """Uniform in the ball, p = 1, 2, ∞."""
+    if p == math.inf:
+        return rng.uniform(-eps, eps, shape)
+    t = rng.normal(size=shape) if p == 2 else rng.laplace(size=shape)
+    return eps * rng.random((shape[0], 1)) ** (1 / shape[1]) * t / np.linalg.norm(t, ord=p, axis=1, keepdims=True)
+
+
+@claim(
+    "linear-minimal-perturbation",
+    says=(
+        "For linear scores the smallest p-norm change that ties class y with k has length (f_y − f_k)/‖w_y − w_k‖_q, "
+        "for p = 2 along w_k − w_y; the least over k is the distance to another decision. It ends on the boundary: "
+        "the least overshoot crosses it."
+    ),
+    formula=r"\eta = \frac{f_y - f_k}{\|w_k - w_y\|^2} (w_k - w_y), \; \|\eta\|_p = \frac{f_y - f_k}{\|w_y - w_k\|_q}",
+    sources=("eth", "sheet"),
+    assumes=("the scores are affine in the input", "inputs are not clipped"),
+    shows=("robustness.minimal_perturbation", "robustness.boundary_distances"),
+)
+def linear_minimal_perturbation(
+    key,
+    norm: Annotated[str, Choice("1", "2", "inf")] = "2",
+    image: Annotated[int, Range(0, 499)] = 0,
+):
+    """Softmax regression on the digits, all 500 test images; a solver for the regions of the 9 other classes of one."""
+    rng, p = data.generator(key), NORMS[norm]
+    scores, (images, _) = softmax_regression(), test_images()
+    f = np.asarray(scores(images))
+    decided = f.argmax(axis=1)
+    distances = np.asarray(robustness.boundary_distances(scores, images, p))
+    eta = np.asarray(robustness.minimal_perturbation(scores, images, p))
+    reached = np.sort(np.asarray(scores(images + eta)), axis=1)
+    yield close(reached[:, -1], reached[:, -2], "two largest scores at x + η", atol=1e-12 * np.abs(f).max())
+    yield close(robustness.p_norm(eta, p), distances.min(axis=1), "‖η‖ against the least distance", rtol=1e-12)
+    crossed = np.asarray(scores(images + (1 + 1e-6) * eta)).argmax(axis=1)
+    yield exactly((crossed != decided).sum(), len(images), "decisions changed at x + (1 + 10⁻⁶) η")
+    if p == 2:
+        k = distances.argmin(axis=1)
+        towards = scores.weights[k] - scores.weights[decided]
+        rows = np.arange(len(f))
+        factor = (f[rows, decided] - f[rows, k]) / (towards**2).sum(axis=1)
+        yield close(eta, factor[:, None] * towards, "η along w_k − w_y", atol=1e-12)
+    u = _points_inside(rng, (10_000, 64), 1.0, p)
+    which = np.arange(10_000) % len(images)
+    length = 0.999 * distances.min(axis=1)[which] / np.linalg.norm(u, ord=p, axis=1)
+    tried = np.asarray(scores(images[which] + length[:, None] * u)).argmax(axis=1)
+    yield exactly((tried != decided[which]).sum(), 0, "flips by 10 000 random changes of 0.999 ‖η‖")
+
+    regions = _region_distances(scores.weights, f[image], p)
+    ties = distances[image]
+    others = np.isfinite(ties)
+    yield close(regions.min(), ties.min(), "solver: distance to the nearest other region", rtol=1e-6)
+    yield at_least(regions[others], ties[others], "solver: region of class k, against its tie with y", rtol=1e-6)
+    nearest = int(ties.argmin())
+    yield figure.bars(
+        f"Test digit {image}, decided as {decided[image]}: class {nearest} is nearest, at {ties.min():.3f} in the "
+        f"{'∞' if norm == 'inf' else norm}-norm",
+        x="class k",
+        y="distance",
+        values={
+            "tie of k with y: (f_y − f_k)/‖w_y − w_k‖": {str(k): float(ties[k]) for k in np.flatnonzero(others)},
+            "region of k (solver)": {str(k): float(regions[k]) for k in np.flatnonzero(others)},
+        },
+    )
+
+
+def _region_distances(weights: np.ndarray, f: np.ndarray, p: float) -> np.ndarray:
+    """The smallest p-norm change that gives each class the largest score, by a solver; ∞ for the class it has."""
+    from scipy.optimize import linprog, minimize
+
+    found, d = np.full(len(f), np.inf), weights.shape[1]
+    for k in range(len(f)):
+        if k == f.argmax():
+            continue
+        rivals = np.arange(len(f)) != k
+        slopes, gaps = weights[k] - weights[rivals], f[rivals] - f[k]  # slopes η >= gaps
+        if p == 2:
+            rule = {"type": "ineq", "fun": lambda v, a=slopes, c=gaps: a @ v - c, "jac": lambda v, a=slopes: a}
+            start = slopes[gaps.argmax()] * gaps.max() / (slopes[gaps.argmax()] ** 2).sum()
+            best = minimize(
+                lambda v: v @ v / 2, start, jac=lambda v: v, constraints=rule, method="SLSQP",
+                options={"ftol": 1e-14, "maxiter": 200},
+            )  # fmt: skip
+            found[k] = np.linalg.norm(best.x)
+        elif p == 1:  # η = a − b, a, b >= 0, Σ a + b least
+            found[k] = linprog(np.ones(2 * d), A_ub=-np.hstack([slopes, -slopes]), b_ub=-gaps).fun
+        else:  # |η_i| <= t, t least
+            eye, one = np.eye(d), np.ones((d, 1))
+            box = np.block([[-slopes, np.zeros((len(gaps), 1))], [eye, -one], [-eye, -one]])
+            limits = np.concatenate([-gaps, np.zeros(2 * d)])
+            found[k] = linprog(np.eye(d + 1)[d], A_ub=box, b_ub=limits, bounds=[(None, None)] * (d + 1)).fun
+    return found
+
+
+@claim(
+    "norm-shapes-perturbation",
+    says=(
+        "The norm decides what the smallest change looks like. On a linear score: ∞: every pixel by the same amount; "
+        "2: in proportion to w; 1: one pixel; 0: the few largest weights. The share (‖η‖₁/‖η‖₂)²/d of pixels in use is "
+        "1, between, 1/d; a network shows the same order."
+    ),
+    formula=r"s = \frac{1}{d} \left(\frac{\|\eta\|_1}{\|\eta\|_2}\right)^2, \; s_\infty = 1 \ge s_2 \ge s_1 = 1/d",
+    sources=("eth",),
+    assumes=("no weight of the linear score is 0", "the order on a network is a measurement"),
+    shows=("robustness.minimal_perturbation", "robustness.pgd"),
+)
+def norm_shapes_perturbation(
+    key,
+    dim: Annotated[int, Range(3, 12)] = 10,
+    network: Annotated[int, Range(0, 4)] = 0,
+    image: Annotated[int, Range(0, 49)] = 0,
+):
+    """A random linear score; then 50 test digits under PGD of the three norms, at budgets that fool most of them."""
+    rng = data.generator(key)
+    line = robustness.LinearScores(np.stack([rng.normal(size=dim), np.zeros(dim)]), np.array([0.5, 0.0]))
+    w = np.abs(line.weights[0])
+    x = rng.normal(size=(1, dim))
+    indices = {
+        p: float(_used_share(np.asarray(robustness.minimal_perturbation(line, x, p)))[0]) for p in NORMS.values()
+    }
+    expected = {math.inf: 1.0, 2.0: w.sum() ** 2 / (w**2).sum() / dim, 1.0: 1 / dim}
+    for p, value in expected.items():
+        yield close(indices[p], value, f"linear score, p = {p:g}: share of coordinates in use", rtol=1e-12)
+    gap, cap = abs(float(line(x)[0] @ np.array([1.0, -1.0]))), 0.5
+    greedy = 1 + int(np.searchsorted(cap * np.cumsum(np.sort(w)[::-1]), gap))
+    feasible = [
+        m for m in range(dim + 1) if any(cap * w[list(some)].sum() >= gap for some in combinations(range(dim), m))
+    ]
+    if feasible:
+        needed = greedy if gap > 0 else 0
+        yield exactly(needed, feasible[0], "p = 0, |η_i| ≤ ½: fewest coordinates, the largest weights first")
+
+    net = standard_network(network)
+    images, labels = correct_images(net, 50)
+    shares, changes = {}, {}
+    for p, eps in ((math.inf, 0.2), (2.0, 1.0), (1.0, 4.0)):
+        found = robustness.pgd(digit_scores, net, images, labels, eps, p=p, steps=20, loss="margin")
+        changes[p] = np.asarray(found.inputs) - images
+        shares[p] = _used_share(changes[p])
+    yield at_least(shares[math.inf], shares[2.0], "network: share in use, ∞ against 2, every image", strict=True)
+    yield at_least(shares[2.0], shares[1.0], "network: share in use, 2 against 1, every image", strict=True)
+    one = {p: changes[p][image].reshape(8, 8) for p in changes}
+    middle = {p: float(np.median(shares[p])) for p in shares}
+    yield figure.images(
+        "Share of pixels in use: "
+        + ", ".join(f"{middle[p]:.2f} (p = {'∞' if p > 2 else f'{p:g}'})" for p in middle)
+        + "; each change scaled to 1",
+        images=[("image", 2 * images[image].reshape(8, 8) - 1)]
+        + [(f"p = {'∞' if p > 2 else f'{p:g}'}", eta / np.abs(eta).max()) for p, eta in one.items()],
+        columns=4,
+        diverging=True,
+    )
+
+
+def _used_share(eta: np.ndarray) -> np.ndarray:
+    return (np.abs(eta).sum(axis=1) ** 2 / (eta**2).sum(axis=1)) / eta.shape[1]
