@@ -8,9 +8,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "aligned_posteriors": [
             "AlignedPosterior",
             "aligned_posterior",
-            "binary_kl_inverse",
-            "isotropic_kl",
-            "pac_bayes_bound",
             "parameter_count_bound",
         ],
         "differentiated_models": ["differentiated_model"],

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import numpy as np
 
-from leadline import data, sloppiness
+from leadline import data, generalisation, sloppiness
 from leadline.claims.landscape.shallow_networks import ShallowClassifier, one_hot
 from leadline.evidence import Range, at_least, at_most, claim, close, figure
 
@@ -23,7 +23,11 @@ SHARES = (0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
     formula=r"KL = \frac{1}{2} \sum_k \left[ \frac{s_k^2}{a^2} - 1 - \ln \frac{s_k^2}{a^2} + \frac{d_k^2}{a^2} \right]",
     sources=("penn",),
     assumes=("the prior N(w₀, a²I) is drawn without the training data", "the examples are independent"),
-    shows=("sloppiness.aligned_posterior", "sloppiness.pac_bayes_bound", "sloppiness.parameter_count_bound"),
+    shows=(
+        "sloppiness.aligned_posterior",
+        "generalisation.sampled_pac_bayes_bound",
+        "sloppiness.parameter_count_bound",
+    ),
     empirical=True,
 )
 def sloppy_certificates(
@@ -48,20 +52,22 @@ def sloppy_certificates(
     def certified(candidates):
         """The candidate (kl, sampler) with the best bound from 5 draws; its bound and test error from fresh draws."""
         rough = [
-            sloppiness.pac_bayes_bound(np.repeat(errors(sample(rng.normal(size=(5, net.size))), x, y), 40), kl, n)
+            generalisation.sampled_pac_bayes_bound(
+                np.repeat(errors(sample(rng.normal(size=(5, net.size))), x, y), 40), kl, n
+            )
             for kl, sample in candidates
         ]
         best = int(np.argmin(rough))
         kl, sample = candidates[best]
         weights = sample(rng.normal(size=(draws, net.size)))
-        bound = sloppiness.pac_bayes_bound(errors(weights, x, y), kl, n, choices=len(DEVIATIONS))
+        bound = generalisation.sampled_pac_bayes_bound(errors(weights, x, y), kl, n, choices=len(DEVIATIONS))
         return best, bound, float(errors(weights[:100], test, test_y).mean())
 
     posteriors = [sloppiness.aligned_posterior(spectrum, w, w0, a, c * n) for a in DEVIATIONS for c in STRENGTHS]
     best, aligned, aligned_test = certified([(q.kl(), q.sample) for q in posteriors])
     chosen = posteriors[best]
     isotropics = [
-        (sloppiness.isotropic_kl(w, w0, a, a * r), lambda noise, s=a * r: w + s * noise)
+        (float(generalisation.diagonal_gaussian_kl(w, a * r, w0, a)), lambda noise, s=a * r: w + s * noise)
         for a in DEVIATIONS
         for r in SHARES
     ]
