@@ -7,7 +7,7 @@ from study.sample_instruments import SAMPLES, sample
 from study.small_subjects import linear_subject
 
 import leadline
-from leadline.evidence import BadInput
+from leadline.evidence import BadInput, at_most
 from leadline.study import Part, run_study
 from leadline.study import report as reports
 from leadline.study.instrument import plain_numbers
@@ -54,6 +54,17 @@ def test_a_failing_instrument_does_not_stop_the_others(samples):
     cards = {card.name: card for card in run_study(linear_subject())}
     assert cards["broken"].finding.error == "FloatingPointError: the sum is not finite"
     assert [c.verdict for c in cards.values()] == ["holds", "fails", "error", "skipped"]
+
+
+def test_a_finding_of_practice_that_fails_is_not_confirmed_and_no_failure_of_theory(samples):
+    def compare(found, subject):
+        yield at_most(1.0, 2.0, "a theorem")
+        yield at_most(2.0, 1.0, "what is often found").as_finding()
+
+    card = sample("mixed", compare=compare)(linear_subject())
+    assert card.verdict == "holds"
+    assert {word: count for word, count in card.counts().items() if count} == {"holds": 1, "not confirmed": 1}
+    assert "not confirmed" in card._repr_html_()
 
 
 def test_what_matters_most_comes_first(samples):

@@ -3,7 +3,10 @@
 import importlib
 from typing import Any
 
-CHAPTERS = ("neurons", "networks", "learning", "kernels", "tangent", "optimisation", "stochastic", "landscape")
+CHAPTERS = (
+    "neurons", "networks", "learning", "kernels", "tangent", "optimisation", "stochastic", "landscape",
+    "generalisation", "bayes", "robustness", "convolution",
+)  # fmt: skip
 
 
 def load() -> None:

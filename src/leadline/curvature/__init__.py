@@ -5,6 +5,7 @@ import lazy_loader as lazy
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__,
     submod_attrs={
+        "dense_operator": ["DenseOperator", "held_if_small"],
         "example_norms": ["example_gradient_norms"],
         "filter_normalisation": ["filter_norms", "filter_variances", "normalise_filters", "random_filter_directions"],
         "gauss_newton_operators": ["GaussNewton", "fisher", "gauss_newton"],
@@ -15,6 +16,9 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "lanczos_quadrature": ["Quadrature", "spectral_quadrature"],
         "linear_solves": ["LogDeterminant", "Solution", "logdet", "solve"],
         "operator": ["Operator"],
+        "operator_difference": ["OperatorDifference"],
+        "outlying_eigenvalues": ["count_outliers"],
+        "row_curvatures": ["curvatures_by_row"],
         "sharpness_measures": [
             "RiseAlongDirections",
             "ScaledHessian",

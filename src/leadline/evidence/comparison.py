@@ -28,6 +28,7 @@ class Comparison:
     `slack` is signed and normalised: positive with room to spare, 0 on the edge, negative when violated.
     Where arrays were compared, `measured` and `predicted` are the element with the least slack among `cases`.
     `chance` is the probability that a true statement misses by bad luck; 0 for a statement without randomness.
+    `empirical` marks what is often found and no theorem: where it fails, it is not confirmed.
 
     >>> c = Comparison("updates", "at most", measured=23, predicted=99.8, slack=0.77)
     >>> str(c.verdict), str(c.given(False, "the data are separable").verdict)
@@ -46,6 +47,7 @@ class Comparison:
     unmet: str = ""
     printed_by: str = ""
     form: str = ""
+    empirical: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -65,6 +67,10 @@ class Comparison:
     def given(self, condition: Any, assumption: str) -> "Comparison":
         """This comparison where `condition` is true; inapplicable, for want of `assumption`, where it is not."""
         return self if condition else replace(self, unmet=assumption)
+
+    def as_finding(self) -> "Comparison":
+        """This comparison as an empirical finding among theorems."""
+        return replace(self, empirical=True)
 
     def to_json(self) -> dict[str, Any]:
         record = asdict(self) | {"verdict": str(self.verdict), "as_expected": self.as_expected}

@@ -94,7 +94,8 @@ def comparison_rows(finding: Finding) -> list[dict[str, Any]]:
 def _row_tone(comparison: Comparison) -> str:
     if comparison.unmet:
         return "quiet"
-    if comparison.verdict is Verdict.VACUOUS and comparison.as_expected:
+    failed = comparison.verdict is Verdict.FAILS and not comparison.printed_by
+    if (failed and comparison.empirical) or comparison.verdict is Verdict.VACUOUS:
         return "warn"
     return "good" if comparison.as_expected else "bad"
 

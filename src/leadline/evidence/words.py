@@ -46,6 +46,8 @@ def comparison_verdict(comparison: Comparison) -> str:
         return f"inapplicable: needs that {comparison.unmet}"
     if comparison.printed_by:
         return "fails, as it must" if comparison.as_expected else "holds, but should fail"
+    if comparison.empirical and comparison.verdict is Verdict.FAILS:
+        return "not confirmed"
     return str(comparison.verdict)
 
 

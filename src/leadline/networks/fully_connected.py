@@ -12,7 +12,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from .activations import activation as activation_called
 from .initialisers import initialiser
 
-
 PARAMETRISATIONS = ("standard", "ntk", "mean-field")
 
 
@@ -29,8 +28,8 @@ class MLP(eqx.Module):
     `widths` = (N₀, ..., N_L). In the standard parametrisation W_l is drawn by the initialiser `init` times `gain` and
     b_l from N(0, bias_scale²). In the NTK parametrisation all parameters are drawn from N(0, 1) and the network uses
     W_l gain/√N_{l-1} and bias_scale b_l in their place: the same function at the start, other step sizes afterwards.
-    The mean-field parametrisation is the same with gain/N_{L-1} in the last layer: an average over units, whose features
-    move at every width.
+    The mean-field parametrisation is the same with gain/N_{L-1} in the last layer: an average over units, whose
+    features move at every width.
     One input at a time (of any shape: it is flattened); map it over a batch with `jax.vmap`.
 
     >>> net = MLP((64, 32, 10), "tanh", key=jax.random.key(0))

@@ -57,6 +57,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "oracle_problems": ["MeanEstimation", "Newsvendor", "NoisyShortestPath", "StochasticProblem", "solve_by_sgd"],
         "path_information": ["conditional_information"],
         "plateau": ["Staircase", "drop_on_plateau", "fall_p_value"],
+        "quadratic_floors": ["FloorCheck", "quadratic_floor"],
         "rule_runs": ["RuleRun", "rule_run"],
         "scalar_recursion": ["ScalarMoments", "affine_recurrence", "scalar_moments", "suffix_moment"],
         "schedules": ["ScheduleClass", "classify_schedule", "power_schedule"],
@@ -77,6 +78,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
             "settled_average_gap",
         ],
         "sgd_models": ["gaussian_model_run", "gaussian_step"],
+        "short_continuations": ["Continuation", "SegmentDrop", "Whereabouts", "continue_sgd", "tree_dot"],
         "sign_descent": ["bits_per_step", "error_feedback", "majority_run", "majority_vote", "one_bit_sign"],
         "softmax_noise": ["SoftmaxNoise", "softmax_noise"],
         "softmax_sgd": [
@@ -90,6 +92,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
             "softmax_minimiser",
         ],
         "step_schedules": ["STEP_SHAPES", "step_sizes"],
+        "streamed_gradients": ["StreamedNoise", "streamed_noise"],
         "variance_reduced": [
             "Buffer",
             "BufferedRun",

@@ -17,7 +17,6 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "audits": ["AUDITS", "audit"],
         "card": ["Card"],
         "instrument": ["Instrument", "Meaning", "Part"],
-        "landscape_report": ["Surroundings", "landscape_report"],
         "named_functions": ["named_function"],
         "report": ["Report", "run_study"],
         "report_page": ["comparison_html"],
@@ -25,6 +24,7 @@ __getattr__, __dir__, __all__ = lazy.attach(
         "subject": ["Past", "Rows", "Subject"],
         "subject_making": ["as_subject"],
         "subject_sources": ["Wish", "built_in", "open_subject"],
+        "surroundings": ["Surroundings", "landscape_report"],
     },
 )
 

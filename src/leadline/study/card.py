@@ -10,6 +10,8 @@ from leadline.evidence.comparison import Verdict
 from .instrument import Instrument, Meaning, plain_numbers
 from .subject import Subject
 
+UNCONFIRMED = "not confirmed"
+
 
 @dataclass(frozen=True)
 class Card:
@@ -37,11 +39,16 @@ class Card:
         """holds, fails, vacuous, inapplicable, skipped or error."""
         if self.skipped:
             return "skipped"
-        return "error" if self.finding.error else str(self.finding.verdict)
+        if self.finding.error:
+            return "error"
+        counts = self.counts()
+        return next((str(v) for v in (Verdict.FAILS, Verdict.VACUOUS, Verdict.HOLDS) if counts[v]), "inapplicable")
 
     def counts(self) -> dict[str, int]:
-        """How many comparisons came out how."""
-        return {str(v): sum(c.verdict is v for c in self.finding.comparisons) for v in Verdict}
+        """How many comparisons came out how; a finding that fails is not confirmed, and no failure of theory."""
+        words = [UNCONFIRMED if c.empirical and c.verdict is Verdict.FAILS else c.verdict
+                 for c in self.finding.comparisons]  # fmt: skip
+        return {str(word): words.count(word) for word in (*Verdict, UNCONFIRMED)}
 
     def __getitem__(self, name: str) -> Any:
         return self.numbers[name]

@@ -3,38 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Array, PyTree
 
 from leadline.evidence import at_least, at_most, close, figure
 
+from .spectrum_survey import spectrum_comparisons, spectrum_figure, survey_spectrum
+
 CONFIDENT = 3.29  # standard errors that a normal error exceeds once in 1000 times
 DRAWN = 1000  # rows that the slice and the searches of the worst case look at
 
 
-class Difference(eqx.Module):
-    """A − B, by products."""
-
-    first: Any
-    second: Any
-
-    @property
-    def size(self) -> int:
-        return self.first.size
-
-    @property
-    def dtype(self) -> Any:
-        return self.first.dtype
-
-    def __call__(self, v: Array) -> Array:
-        return self.first(v) - self.second(v)
-
-
 def spectrum(key: Any, here: Any) -> Iterator[Any]:
     """Outermost eigenvalues, density, Gauss-Newton part, blocks."""
-    import jax
-
     from leadline import curvature
 
     data = here.inputs, here.labels
@@ -42,45 +23,19 @@ def spectrum(key: Any, here: Any) -> Iterator[Any]:
     g = curvature.gauss_newton(here.outputs, here.criterion, here.network, *data, batch=here.batch)
     classes = int(np.max(here.labels)) + 1
     largest = h.top(min(2 * classes, h.size), most=400, tolerance=1e-4)
-    least = h.top(1, which="smallest", most=300, tolerance=1e-3)
-    apart = curvature.top(Difference(h, g), 1, which="magnitude", most=300, tolerance=1e-3)
-    top_g = g.top(1, tolerance=1e-4)
-    width = float(abs(apart.values[0]) + apart.residuals[0])
-    yield at_most(
-        abs(float(largest.values[0] - top_g.values[0])),
-        width + float(largest.residuals[0] + top_g.residuals[0]),
-        "distance of the largest eigenvalues of Hessian and Gauss-Newton, norm of their difference",
-    )
-    yield at_least(float(least.values[0] + least.residuals[0]), -width, "least eigenvalue, which Gauss-Newton lacks")
+    found = survey_spectrum(h, g, largest, key)
+    yield from spectrum_comparisons(found)
     if here.rate is not None:
-        yield at_most(float(largest.values[0]), 2 / here.rate, "largest eigenvalue, 2/step: above it descent diverges")
-    keys = jax.random.split(key, 2)
-    found = h.density(key=keys[0], probes=6, steps=min(60, h.size))
-    trace = h.trace(key=keys[1], probes=60)
-    yield close(found.total, 1.0, "integral of the spectral density", atol=1e-3)
-    mean, error = found.moment(1)
-    yield close(
-        mean * h.size, float(trace.value), "trace by the density, by Hutch++ (3.3 standard errors)",
-        atol=CONFIDENT * float(np.hypot(h.size * error, trace.standard_error)) + 1e-6 * abs(float(trace.value)),
-    )  # fmt: skip
-    values = np.asarray(largest.values, float)
-    gap = int(np.argmax(values[:-1] / np.maximum(values[1:], 1e-12))) + 1 if len(values) > 1 else 1
-    yield figure.curves(
-        f"{h.size} parameters: eigenvalues from {float(least.values[0]):.3g} to {values[0]:.3g}; widest gap after "
-        f"{gap} ({classes} classes)",
-        x="eigenvalue", y="density of eigenvalues", log="y",
-        lines={"density": (found.grid, np.maximum(found.density, 1e-8))},
-        bands={"density": (found.grid, np.maximum(found.low, 1e-8), np.maximum(found.high, 1e-8))},
-        points={"largest eigenvalues": (values, np.full(len(values), 1.0 / (h.size * found.width)))},
-    )  # fmt: skip
-    blocks = h.blocks()
+        yield at_most(float(found.largest[0]), 2 / here.rate, "largest eigenvalue, 2/step: above it descent diverges")
+    yield spectrum_figure(found, classes)
+    whole, blocks = float(found.largest[0]), h.blocks()
     tops = {name: max(float(block.top(1, tolerance=1e-2).values[0]), 0.0) for name, block in blocks.items()}
     short = {name.replace("layers", "").translate({91: None, 93: None}): value for name, value in tops.items()}
-    yield at_most(max(tops.values()), float(values[0] + largest.residuals[0]), "largest eigenvalue of a diagonal block",
+    yield at_most(max(tops.values()), whole + float(found.residuals[0]), "largest eigenvalue of a diagonal block",
                   rtol=1e-2)  # fmt: skip
     yield figure.bars(
         "Largest eigenvalue of each array's own block: no block exceeds the whole",
-        x="array", y="largest eigenvalue", values={"block": short}, rules={"whole Hessian": ("y", float(values[0]))},
+        x="array", y="largest eigenvalue", values={"block": short}, rules={"whole Hessian": ("y", whole)},
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from leadline.evidence import Verdict
 from leadline.evidence.gallery import comparison_rows, mathml, stylesheet, templates
 from leadline.evidence.sources import SOURCES
 from leadline.evidence.words import MARKS, number
@@ -13,7 +14,7 @@ from .report import Report
 _TONES = {"holds": "good", "vacuous": "warn", "fails": "bad", "error": "bad"}
 _WORDS = {
     "holds": "theory holds",
-    "fails": "theory does not hold",
+    "fails": "not all of it holds",
     "vacuous": "a bound says nothing",
     "inapplicable": "no theory applies",
     "skipped": "does not apply",
@@ -113,7 +114,7 @@ def _card(card: Card, anchor: str = "") -> dict[str, Any]:
         "anchor": anchor or card.name,
         "question": card.question,
         "verdict": _WORDS[verdict],
-        "mark": {"skipped": "–", "error": "!"}.get(verdict) or MARKS[card.finding.verdict],
+        "mark": {"skipped": "–", "error": "!"}.get(verdict) or MARKS[Verdict(verdict)],
         "tone": _TONES.get(verdict, "quiet"),
         "counts": ", ".join(f"{count} {_plural(word, count)}" for word, count in counts),
         "meaning": card.meaning,

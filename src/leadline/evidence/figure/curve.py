@@ -10,6 +10,8 @@ from .canvas import Figure, Tables, finish, number, reference_lines, series_colo
 
 alt = lazy.load("altair")
 
+MOST_NAMES = 40  # of bars, all of them written
+
 _DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
 
 Curve = tuple[Any, ...]
@@ -126,7 +128,7 @@ def bars(
         alt.Chart(data)
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
-            alt.X("x:N", title=x, sort=categories, axis=alt.Axis(labelAngle=0 if _short(categories) else -40)),
+            alt.X("x:N", title=x, sort=categories, axis=_names_axis(categories)),
             alt.Y(
                 "y:Q", title=y, axis=_axis(log, floor, positive), scale=_scale(True) if log else alt.Scale(), stack=None
             ),
@@ -139,8 +141,10 @@ def bars(
     return finish(alt.layer(chart, *reference_lines(rules, tables)).properties(width=width), tables, title)
 
 
-def _short(categories: list[str]) -> bool:
-    return max(map(len, categories)) * len(categories) < 70
+def _names_axis(categories: list[str]) -> Any:
+    """Every name is written, level where they are short, else slanted; of very many, as many as fit."""
+    short = max(map(len, categories)) * len(categories) < 70
+    return alt.Axis(labelAngle=0 if short else -40, labelOverlap=len(categories) > MOST_NAMES, labelLimit=240)
 
 
 def _scale(logarithmic: bool) -> Any:

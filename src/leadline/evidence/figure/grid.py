@@ -34,6 +34,7 @@ def heatmap(
     i, j = np.indices(matrix.shape)
     data = tables(x=[columns[k] for k in j.ravel()], y=[lines[k] for k in i.ravel()], value=matrix)
     cell = float(np.clip(420 / max(width, height), 6, 44))
+    across = max(cell, min(44, 420 / width)) if text else cell  # numbers need room, squares are for pictures
     horizontal = alt.X("x:O", title=x, sort=columns, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     vertical = alt.Y("y:O", title=y, sort=lines, axis=alt.Axis(labelOverlap=True))
     chart = (
@@ -56,7 +57,7 @@ def heatmap(
             .encode(horizontal, vertical, text="text:N", color=alt.Color("ink:N", scale=None))
         )
         chart = alt.layer(chart, label).resolve_scale(color="independent")
-    return finish(chart.properties(width=cell * width, height=cell * height), tables, title)
+    return finish(chart.properties(width=across * width, height=cell * height), tables, title)
 
 
 def images(title: str, *, images: Sequence[tuple[str, Any]], columns: int = 10, diverging: bool = False) -> Figure:
