@@ -1,6 +1,7 @@
 """Imports go downwards only: cli and web, study, claims, evidence, then the library rooms, then data."""
 
 import ast
+import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def imported_rooms(file: Path) -> set[str]:
     return {room for room in found if (PACKAGE / room).is_dir()}
 
 
+@functools.cache
 def rooms() -> dict[str, set[str]]:
     return {
         room.name: set().union(*(imported_rooms(f) for f in room.rglob("*.py"))) - {room.name}
