@@ -43,7 +43,8 @@ def undisturbed(tmp_path_factory):
     return base
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 20])
 def test_killing_a_check_at_random_moments_loses_nothing_but_time(undisturbed, tmp_path, kills):
     rng = random.Random(0)
     out = tmp_path / "out"

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from leadline.dissection import (
     direction_concentration,
@@ -44,6 +45,7 @@ def test_moments_of_a_relu_network_and_its_dead_units():
     np.testing.assert_allclose(first.pull, last.pull_without_bias, rtol=1e-9)  # ReLU is homogeneous
 
 
+@pytest.mark.slow
 def test_mean_field_is_that_of_the_networks_room_for_one_input():
     net = MLP((30, 20, 25, 4), "tanh", bias_scale=0.2, key=KEY)
     apply, params = split(net)
@@ -56,6 +58,7 @@ def test_mean_field_is_that_of_the_networks_room_for_one_input():
     np.testing.assert_allclose(predicted.gradient / predicted.gradient[-1], reference.gradient_norm, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_networks_scatter_about_the_mean_field_as_predicted():
     x, y = jax.random.normal(KEY, (20, 16)) + 1.0, jnp.zeros((20, 4))
     apply, params = split(MLP((16, 24, 24, 4), key=KEY))

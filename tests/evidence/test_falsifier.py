@@ -34,6 +34,7 @@ def test_the_budget_holds_for_slow_entries_too():
     assert attack.seconds < 20
 
 
+@pytest.mark.slow
 def test_a_false_statistical_claim_is_confirmed_on_fresh_seeds():
     attack = falsify(entry("sample-loaded-coin"), budget=12, jobs=2)
     assert attack.violated

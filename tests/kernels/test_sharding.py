@@ -56,6 +56,7 @@ def test_eight_devices_hold_a_block_each_and_give_the_same_numbers():
     assert max(errors.values()) < 2e-14, errors
 
 
+@pytest.mark.slow
 def test_two_processes_hold_a_block_each_and_give_the_same_numbers():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

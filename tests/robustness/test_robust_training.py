@@ -36,6 +36,7 @@ def sample():
 START = (jnp.array([0.3, -0.2, 0.1]), jnp.zeros(()))
 
 
+@pytest.mark.slow
 def test_training_on_attacks_and_on_boxes_are_the_closed_form_for_a_linear_model(sample):
     x, y = sample
     rule = optax.sgd(0.1)

@@ -100,6 +100,7 @@ def wide():
     return subject, INSTRUMENT.measure(subject, subject.key("tangent"))
 
 
+@pytest.mark.slow
 def test_a_very_wide_network_in_ntk_parametrisation_is_lazy(wide):
     subject, found = wide
     assert found.regime == "lazy"
@@ -119,6 +120,7 @@ def test_a_very_wide_network_in_ntk_parametrisation_is_lazy(wide):
     assert "twin" in meaning.sentence
 
 
+@pytest.mark.slow
 def test_a_narrow_network_in_mean_field_scale_learns_features():
     start = networks.MLP((4, 16, 3), "relu", parametrisation="mean-field", gain=2**0.5, key=jax.random.key(1))
     subject = as_subject(descended(start, 8.0), TRAIN, TEST, start=start)

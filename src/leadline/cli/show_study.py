@@ -24,19 +24,20 @@ def say(message: str) -> None:
 
 
 class InstrumentBar:
-    """The bar of one study: which instrument is at work, and how many are done."""
+    """The bar of one study: which instrument is at work, and how many are done; a line for each that is."""
 
-    def __init__(self, bar: Progress, task: Any):
-        self._bar, self._task = bar, task
+    def __init__(self, bar: Progress, task: Any, quiet: bool):
+        self._bar, self._task, self._quiet = bar, task, quiet
 
     def running(self, name: str) -> None:
         self._bar.update(self._task, now=name)
 
     def finished(self, card: "Card") -> None:
         self._bar.advance(self._task)
-        if not self._bar.disable:
+        if not self._quiet:
             sign, style = _SIGNS.get(card.verdict, ("–", "dim"))
-            self._bar.console.print(f"[{style}]{sign}[/] {card.name} [dim]{card.finding.seconds:.1f} s[/]")
+            line = f"[{style}]{sign}[/] {card.name} [dim]{card.finding.seconds:.1f} s[/]"
+            self._bar.console.print(line, highlight=False)
 
 
 @contextlib.contextmanager
@@ -44,7 +45,7 @@ def progress(name: str, instruments: list[str], *, quiet: bool) -> Iterator[Inst
     columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("[dim]{task.fields[now]}"))  # fmt: skip
     with vanishing_bar(*columns, hidden=quiet) as bar:
-        yield InstrumentBar(bar, bar.add_task(name, total=len(instruments), now=""))
+        yield InstrumentBar(bar, bar.add_task(name, total=len(instruments), now=""), quiet)
 
 
 def report(report: "Report", page: Path, *, as_json: bool) -> None:

@@ -25,6 +25,7 @@ class RecipeLoss(NamedTuple):
 def row_loss(recipe: Recipe, *, notice: Callable[[str], None] = say) -> RecipeLoss:
     """What a recipe trains, before the first step.
 
+    >>> import jax
     >>> from leadline.recipes import parse_recipe
     >>> seen = row_loss(parse_recipe('data.name = "digits"\\nmodel.kind = "linear"\\ntraining.epochs = 1'))
     >>> image, label = jax.tree.map(jax.numpy.asarray, (seen.data[0][0], seen.data[1][0]))

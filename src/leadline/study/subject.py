@@ -59,6 +59,16 @@ class Past(NamedTuple):
         )
 
 
+class RowLosses(eqx.Module):
+    """One loss for every row; equal for equal networks and losses, so that what is compiled for one serves the next."""
+
+    apply: Callable
+    criterion: Callable
+
+    def __call__(self, params: PyTree, inputs: Array | np.ndarray, targets: Array | np.ndarray) -> Float[Array, " n"]:
+        return self.criterion(self.apply(params, inputs), jnp.asarray(targets))
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A network with its data and its loss, as every instrument takes it.
@@ -133,9 +143,10 @@ class Subject:
         """The least and the largest number in the training inputs."""
         return float(self.train.inputs.min()), float(self.train.inputs.max())
 
-    def row_losses(self, params: PyTree, inputs: Array | np.ndarray, targets: Array | np.ndarray) -> Float[Array, " n"]:
-        """One loss per row; differentiable and jittable."""
-        return self.criterion(self.apply(params, inputs), jnp.asarray(targets))
+    @cached_property
+    def row_losses(self) -> "RowLosses":
+        """row_losses(params, inputs, targets): one loss per row, differentiable and jittable."""
+        return RowLosses(self.apply, self.criterion)
 
     def scores(self, inputs: Float[np.ndarray, "n ..."], params: PyTree = None) -> Float[np.ndarray, "n k"]:
         """The outputs of any number of rows, some at a time."""

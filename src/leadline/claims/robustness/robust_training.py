@@ -2,7 +2,7 @@
 
 import math
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
@@ -213,7 +213,7 @@ def adversarial_training(
     yield _boundaries(0)
 
 
-def _gradient_maps(plain: networks.MLP, robust: networks.MLP, images: np.ndarray, labels: np.ndarray) -> figure.Figure:
+def _gradient_maps(plain: networks.MLP, robust: networks.MLP, images: np.ndarray, labels: np.ndarray) -> Any:
     """∂loss/∂x of four digits under both networks, each scaled to its largest entry."""
     first = [int(np.flatnonzero(labels == digit)[0]) for digit in (0, 3, 5, 8)]
 
@@ -239,7 +239,7 @@ def _gradient_maps(plain: networks.MLP, robust: networks.MLP, images: np.ndarray
     )
 
 
-def _boundaries(seed: int) -> figure.Figure:
+def _boundaries(seed: int) -> Any:
     """Two moons: the margin in the plane before and after."""
     panels, right = [], []
     for training in ("standard", "adversarial"):

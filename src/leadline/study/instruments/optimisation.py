@@ -1,14 +1,12 @@
 """Optimisation: the constants of the loss where training ended, and whether step and batch suit them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PyTree
 
 from leadline import data, stochastic
 from leadline.evidence import Comparison, at_least, at_most, figure, mean
@@ -19,16 +17,6 @@ from leadline.study.subject import Subject
 RUNS = 4
 BUDGET = 1.5e11  # floating-point operations for the repeated steps
 STEP_UNKNOWN = "the step size is known (give --step)"
-
-
-class RowLosses(eqx.Module):
-    """One loss for every row, the same program for every subject with this network and loss."""
-
-    apply: Callable
-    criterion: Callable
-
-    def __call__(self, params: PyTree, inputs: Array, targets: Array) -> Array:
-        return self.criterion(self.apply(params, inputs), targets)
 
 
 class Found(NamedTuple):
@@ -78,8 +66,7 @@ def measure(subject: Subject, key: Any) -> Found:
     hessian, smoothness = subject.shared.hessian, float(subject.shared.hessian_top.values[0])
     g = noise.gradient
     square, trace = noise.seen_square.value, noise.seen_trace.value
-    losses = RowLosses(subject.apply, subject.criterion)
-    here = stochastic.Whereabouts(losses, subject.params, tuple(map(jnp.asarray, subject.sample)))
+    here = stochastic.Whereabouts(subject.row_losses, subject.params, tuple(map(jnp.asarray, subject.sample)))
     loss = float(here.row_losses(subject.params).mean())
     plain = past.optimiser in (None, "sgd")
     step_known = past.step is not None and plain
