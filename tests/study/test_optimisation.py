@@ -112,7 +112,8 @@ def test_regression_has_a_floor_and_a_gradient_of_0_is_told():
     assert "nothing to optimise" in INSTRUMENT(still).meaning.sentence
 
 
-def test_meaning_depends_on_the_outcome(card):
+def test_meaning_depends_on_the_outcome(card, monkeypatch):
+    from leadline.study.instruments import optimisation
     from leadline.study.instruments.optimisation import interpret, measure
 
     subject = softmax_subject()
@@ -124,6 +125,9 @@ def test_meaning_depends_on_the_outcome(card):
         return interpret(found._replace(run=run, **other), subject)
 
     assert "not finished" in said(-0.5).sentence
+    monkeypatch.setattr(optimisation, "NEARLY_ALL", 0.0)
+    assert "right already" in said(-0.5).sentence
+    assert "only larger batches" in said(0.0, critical_batch=np.inf, critical_low=0.0, critical_high=np.inf).sentence
     assert "drives the loss up" in said(0.5).sentence
     assert said(0.0, critical_low=8.0, critical_batch=20.0, critical_high=90.0).weight == 0.3
     assert "no longer matters" in said(0.0, critical_batch=2.0, critical_low=1.0, critical_high=3.0).sentence

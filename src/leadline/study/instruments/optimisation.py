@@ -15,6 +15,7 @@ from leadline.study.instrument import Instrument, Meaning, Part
 from leadline.study.subject import Subject
 
 RUNS = 4
+NEARLY_ALL = 0.99  # of the training rows right: a loss that still falls is no sign of unfinished training
 BUDGET = 1.5e11  # floating-point operations for the repeated steps
 STEP_UNKNOWN = "the step size is known (give --step)"
 
@@ -251,10 +252,14 @@ def interpret(found: Found, subject: Subject) -> Meaning:
         words = f"{constants}; the step {found.step:.3g} uses {found.step / limit:.1%} of that, so training is slow."
         return Meaning(words, 0.6, f"Raise the step towards {limit / 4:.2g}.")
     if change < -0.1 - 3 * spread:
-        words = (
-            f"Training is not finished: {found.run.steps[-1]:.0f} more steps of {found.step:.3g} lower the loss by "
-            f"{-change:.0%} ({critical}, batch {found.batch})."
+        falls = (
+            f"{found.run.steps[-1]:.0f} more steps of {found.step:.3g} lower the training loss by {-change:.0%} "
+            f"({critical}, batch {found.batch})."
         )
+        right = _share_right(subject)
+        if right >= NEARLY_ALL:
+            return Meaning(f"{right:.1%} of the training rows are right already, and {falls}", 0.35)
+        words = f"Training is not finished: {falls}"
         return Meaning(words, 0.6, "Train longer; the gradient still points downhill.")
     if change > 0.1 + 3 * spread:
         words = (
@@ -269,11 +274,21 @@ def interpret(found: Found, subject: Subject) -> Meaning:
         return Meaning(
             words, 0.5, f"Use batches of about {max(1, round(found.critical_batch))} for the same progress per step."
         )
-    words = (
-        f"{constants}; {found.run.steps[-1]:.0f} more steps of {found.step:.3g} change the loss by {change:+.0%}. The "
-        f"{critical} stands against batches of {found.batch}: below it, progress is in proportion to the batch."
-    )
+    words = f"{constants}; {found.run.steps[-1]:.0f} more steps of {found.step:.3g} change the loss by {change:+.0%}. "
+    if not np.isfinite(found.critical_batch):
+        words += "The gradient cannot be told from its noise: only larger batches or smaller steps get lower."
+    else:
+        words += (
+            f"The {critical} stands against batches of {found.batch}: below it, progress is in proportion to the batch."
+        )
     return Meaning(words, 0.3)
+
+
+def _share_right(subject: Subject) -> float:
+    """The share of training rows whose largest score is that of their label; 0 where there are no labels."""
+    if not subject.classifies:
+        return 0.0
+    return float(np.mean(subject.train_scores.argmax(axis=1) == subject.train.targets))
 
 
 INSTRUMENT = Instrument(
