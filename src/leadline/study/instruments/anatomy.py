@@ -220,8 +220,8 @@ def interpret(found: Found, subject: Subject) -> Meaning:
         )  # fmt: skip
     count, each = len(found.layers), found.parameters / subject.train.count
     size = (
-        f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters} parameters ({each:.2g} per training row), "
-        f"{found.flops} operations per example"
+        f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters} parameters "
+        f"({_few_digits(each)} per training row), {found.flops} operations per example"
     )
     if found.lipschitz_upper is None:
         return Meaning(
@@ -241,6 +241,10 @@ def interpret(found: Found, subject: Subject) -> Meaning:
             f"The network has {size}; {told}; its last convolution sees {found.field.share:.0%} of the image, so "
             "larger shapes are left to the dense layers.", 0.35)  # fmt: skip
     return Meaning(f"The network has {size}; {told}.", 0.2)
+
+
+def _few_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 INSTRUMENT = Instrument(

@@ -167,9 +167,10 @@ def compare(found: Found, subject: Subject) -> Iterator[Comparison]:
             f"mean ‖gradient‖² of a batch of {found.batch}, ‖g‖² + tr C/b",
         )  # fmt: skip
         predicted = -eta * found.gradient_square * (1 - eta * found.gradient_curvature / 2)
+        # a quadratic model: the loss has higher derivatives, which long steps feel
         yield mean(
             found.changes - found.second, predicted, "mean change by one noisy step less noise, −η‖g‖² + η²gᵀHg/2"
-        )
+        ).as_finding()
         ends = found.run.losses[:, -1]
         bounded = np.isfinite(found.run_bound) and found.run_bound < found.loss
         said = mean(
@@ -261,12 +262,18 @@ def interpret(found: Found, subject: Subject) -> Meaning:
             return Meaning(f"{right:.1%} of the training rows are right already, and {falls}", 0.35)
         words = f"Training is not finished: {falls}"
         return Meaning(words, 0.6, "Train longer; the gradient still points downhill.")
+    if change > 0.1 + 3 * spread and not found.step_known:
+        words = (
+            f"{constants}; plain SGD with step 1/L = {found.step:.3g} and batches of {found.batch} would not "
+            f"stay here: its noise raises the loss by {change:+.0%}."
+        )
+        return Meaning(words, 0.3)
     if change > 0.1 + 3 * spread:
         words = (
             f"At step {found.step:.3g} and batch {found.batch} noise drives the loss up, by {change:.0%} in "
             f"{found.run.steps[-1]:.0f} steps: it is above what this point can hold."
         )
-        return Meaning(words, 0.6, f"Lower the step or raise the batch ({critical}) to stay this low.")
+        return Meaning(words, 0.6, f"Lower the step or raise the batch to stay this low ({critical}).")
     if found.batch_known and found.critical_low > 0 and found.batch > found.critical_high:
         words = (
             f"{constants}; batches of {found.batch} exceed the {critical}: they average noise that no longer matters."
