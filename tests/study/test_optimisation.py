@@ -122,7 +122,7 @@ def test_meaning_depends_on_the_outcome(card, monkeypatch):
 
     def said(change, **other):
         run = found.run._replace(losses=ends * (1 + change))
-        return interpret(found._replace(run=run, **other), subject)
+        return interpret(found._replace(progress=run, **other), subject)
 
     assert "not finished" in said(-0.5).sentence
     monkeypatch.setattr(optimisation, "NEARLY_ALL", 0.0)

@@ -74,24 +74,36 @@ class Whereabouts(eqx.Module):
         """The mean gradient of some rows, given by their numbers."""
         return _batch_gradient(self.losses, self.params if params is None else params, self.arrays, jnp.asarray(rows))
 
-    def run(self, step: float, batch: int, steps: int, looks: int, rng: np.random.Generator) -> Continuation:
-        """One run of SGD from here, batches drawn with replacement; `looks` times the whole loss is computed."""
+    def run(
+        self, step: float, batch: int, steps: int, looks: int, rng: np.random.Generator, rows: tuple | None = None
+    ) -> Continuation:
+        """One run of SGD from here, batches drawn with replacement from `rows` (these rows, unless given);
+        `looks` times the whole loss of these rows is computed."""
+        rows = self.arrays if rows is None else rows
         params, every = self.params, max(1, steps // looks)
         seen = [self.loss_and_square(params)]
-        count, eta = len(self.arrays[0]), jnp.asarray(step)
+        count, eta = len(rows[0]), jnp.asarray(step)
         for _ in range(looks):
             for _ in range(every):
-                params = _step(self.losses, params, self.arrays, rng.integers(count, size=batch), eta)
+                params = _step(self.losses, params, rows, rng.integers(count, size=batch), eta)
             seen.append(self.loss_and_square(params))
         losses, squares = np.array(seen).T
         return Continuation(every * np.arange(looks + 1.0), losses[None], squares[None])
 
 
 def continue_sgd(
-    here: Whereabouts, step: float, batch: int, *, steps: int, looks: int, runs: int, rng: np.random.Generator
+    here: Whereabouts,
+    step: float,
+    batch: int,
+    *,
+    steps: int,
+    looks: int,
+    runs: int,
+    rng: np.random.Generator,
+    rows: tuple | None = None,
 ) -> Continuation:
-    """Several independent runs of plain SGD from the same parameters."""
-    parts = [here.run(step, batch, steps, looks, rng) for _ in range(runs)]
+    """Several independent runs of plain SGD from the same parameters; see `Whereabouts.run`."""
+    parts = [here.run(step, batch, steps, looks, rng, rows) for _ in range(runs)]
     return Continuation(
         parts[0].steps, *(np.concatenate([getattr(p, f) for p in parts]) for f in ("losses", "squares"))
     )

@@ -28,7 +28,8 @@ class Found(NamedTuple):
     critical_batch tr C/‖g‖² with its 95% interval (infinite where the gradient cannot be told from 0). step and batch
     used here, `step_known` and `batch_known` whether they are those of training. segment: the drop of one whole step
     and its bounds. batch_squares ‖ĝ‖² of drawn batches; changes, second: the change of the loss by one noisy step and
-    its noise term η²ĉᵀHĉ/2 for independent batches. run: losses of a continuation by SGD; run_bound what PL predicts
+    its noise term η²ĉᵀHĉ/2 for independent batches. run: losses of a continuation by SGD on these rows; progress: the
+    same with batches from all training rows; run_bound what PL predicts
     at its end; steps_tried, drops: drops of one whole step for several step sizes; floor: `stochastic.FloorCheck`.
     """
 
@@ -51,6 +52,7 @@ class Found(NamedTuple):
     changes: np.ndarray | None
     second: np.ndarray | None
     run: stochastic.Continuation | None
+    progress: stochastic.Continuation | None
     run_pl: float
     run_bound: float
     run_rate: float
@@ -81,7 +83,7 @@ def measure(subject: Subject, key: Any) -> Found:
     moving = square > 1e-20 * max(loss, 1e-20) and smoothness > 0
     if not moving:
         parts.append(Part("steps from here", "the gradient is not 0, and the loss curves upwards somewhere"))
-        nothing = (None, None, None, None, None, 0.0, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), None)
+        nothing = (None, None, None, None, None, None, 0.0, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), None)
         return Found(
             rows, loss, square, smoothness, 0.0, 0.0, trace, *noise.noise_scale[:3], step, batch, step_known,
             past.batch is not None, *nothing, tuple(parts),
@@ -93,6 +95,10 @@ def measure(subject: Subject, key: Any) -> Found:
     segment = here.segment(g, step)
     squares, changes, second = _noisy_steps(here, hessian, g, step, batch, draws, rng)
     run = stochastic.continue_sgd(here, step, batch, steps=steps, looks=10, runs=RUNS, rng=rng)
+    progress = run
+    if rows < subject.train.count:  # SGD on a sample learns the sample by heart: what training would do needs all rows
+        everything = tuple(map(jnp.asarray, subject.train))
+        progress = stochastic.continue_sgd(here, step, batch, steps=steps, looks=1, runs=RUNS, rng=rng, rows=everything)
     pl = float(np.min(run.squares / np.maximum(2 * run.losses, 1e-30)))
     rate = 1 - 2 * step * pl * (1 - step * smoothness / 2)
     floor = step**2 * smoothness * trace / (2 * batch) / (1 - rate) if rate < 1 else np.inf
@@ -103,6 +109,7 @@ def measure(subject: Subject, key: Any) -> Found:
     return Found(
         rows, loss, square, smoothness, along, square / (2 * loss) if loss > 0 else np.inf, trace,
         *noise.noise_scale[:3], step, batch, step_known, past.batch is not None, segment, squares, changes, second, run,
+        progress,
         pl, float(bound), float(rate), float(floor), tried, drops, _floor(subject, here, g, step, batch, key, parts),
         tuple(parts),
     )  # fmt: skip
@@ -247,14 +254,15 @@ def interpret(found: Found, subject: Subject) -> Meaning:
     if found.step_known and found.step > limit:
         words = f"{constants}; the step {found.step:.3g} is above it: whole-gradient descent is unstable here."
         return Meaning(words, 0.75, f"Lower the step to about {limit / 2:.2g}, or let it decay towards the end.")
-    change = float(found.run.losses[:, -1].mean() / found.loss - 1)
-    spread = found.run.losses[:, -1].std(ddof=1) / np.sqrt(RUNS) / found.loss
+    ends = found.progress.losses[:, -1]
+    change = float(ends.mean() / found.loss - 1)
+    spread = ends.std(ddof=1) / np.sqrt(RUNS) / found.loss
     if found.step_known and found.step < limit / 50 and found.segment.drop > 0:
         words = f"{constants}; the step {found.step:.3g} uses {found.step / limit:.1%} of that, so training is slow."
         return Meaning(words, 0.6, f"Raise the step towards {limit / 4:.2g}.")
     if change < -0.1 - 3 * spread:
         falls = (
-            f"{found.run.steps[-1]:.0f} more steps of {found.step:.3g} lower the training loss by {-change:.0%} "
+            f"{found.progress.steps[-1]:.0f} more steps of {found.step:.3g} lower the training loss by {-change:.0%} "
             f"({critical}, batch {found.batch})."
         )
         right = _share_right(subject)
@@ -271,7 +279,7 @@ def interpret(found: Found, subject: Subject) -> Meaning:
     if change > 0.1 + 3 * spread:
         words = (
             f"At step {found.step:.3g} and batch {found.batch} noise drives the loss up, by {change:.0%} in "
-            f"{found.run.steps[-1]:.0f} steps: it is above what this point can hold."
+            f"{found.progress.steps[-1]:.0f} steps: it is above what this point can hold."
         )
         return Meaning(words, 0.6, f"Lower the step or raise the batch to stay this low ({critical}).")
     if found.batch_known and found.critical_low > 0 and found.batch > found.critical_high:
@@ -281,7 +289,9 @@ def interpret(found: Found, subject: Subject) -> Meaning:
         return Meaning(
             words, 0.5, f"Use batches of about {max(1, round(found.critical_batch))} for the same progress per step."
         )
-    words = f"{constants}; {found.run.steps[-1]:.0f} more steps of {found.step:.3g} change the loss by {change:+.0%}. "
+    words = (
+        f"{constants}; {found.progress.steps[-1]:.0f} more steps of {found.step:.3g} change the loss by {change:+.0%}. "
+    )
     if not np.isfinite(found.critical_batch):
         words += "The gradient cannot be told from its noise: only larger batches or smaller steps get lower."
     else:

@@ -13,7 +13,7 @@ from ..instrument import Instrument, Meaning, Part
 from ..subject import Subject
 from ..subject_making import TwoScores
 from ..tangent_trials import descent_trial, is_linear, kernel_targets, label_alignments, training_drift
-from ..wide_twin import WideTwin, wide_twin
+from ..wide_twin import TESTED, WideTwin, wide_twin
 
 SAME_SHAPE = 0.95  # cosine of centred kernels from which a change is told as growth
 
@@ -201,8 +201,10 @@ def interpret(found: Found, subject: Subject) -> Meaning:
     sure = "" if found.sure is None else f" ({found.sure:.0%} of resampled rows agree)"
     twin = ""
     if found.twin is not None and found.twin.score is not None:
-        name = "classifies {:.1%} of test rows correctly" if subject.classifies else "explains {:.1%} of test variance"
-        twin = f" Its infinitely wide twin {name.format(found.twin.score)} after {found.twin.rows} rows, the network "
+        tested = f"{min(TESTED, subject.test.count)} test rows"
+        does = ("classifies", "") if subject.classifies else ("explains", "the variance of ")
+        twin = f" Its infinitely wide twin {does[0]} {found.twin.score:.1%} of {does[1]}{tested} "
+        twin += f"{'correctly ' if subject.classifies else ''}after {found.twin.rows} rows, the network "
         twin += f"{found.twin.network_score:.1%}."
     if found.linear:
         return Meaning(
