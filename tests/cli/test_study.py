@@ -81,3 +81,31 @@ def test_the_real_instruments_find_no_error_and_a_reader_finds_their_cards(leadl
             summary.click()
         assert seen.complaints == []
         assert seen.requests == [page.as_uri()]
+
+
+def numbers(record, instrument):
+    (card,) = [card for card in record["cards"] if card["instrument"] == instrument]
+    return card
+
+
+@pytest.mark.slow
+def test_a_network_trained_on_random_labels_is_certified_by_nothing_and_found_out(leadline, tmp_path):
+    found = leadline("study", "random-labels", "--only", "generalisation", "--only", "memorisation", "--json", "--out",
+                     tmp_path)  # fmt: skip
+    record = strict(found.out)
+    bounds = [
+        c for c in numbers(record, "generalisation")["finding"]["comparisons"] if c["what"].startswith("lower end")
+    ]
+    assert len(bounds) >= 6
+    assert {c["verdict"] for c in bounds} == {"vacuous"}
+    assert "It has memorised" in numbers(record, "memorisation")["meaning"]["sentence"]
+    assert record["summary"]["findings"][0]["instrument"] == "memorisation"
+
+
+@pytest.mark.slow
+def test_a_wide_network_is_lazy_and_a_narrow_one_in_mean_field_scale_learns_features(leadline, tmp_path):
+    found = leadline("study", "wide", "--against", "narrow", "--only", "tangent", "--json", "--out", tmp_path)
+    record = strict(found.out)
+    assert numbers(record["first"], "tangent")["numbers"]["regime"] == "lazy"
+    assert numbers(record["second"], "tangent")["numbers"]["regime"] == "feature learning"
+    assert (tmp_path / "against.html").exists()

@@ -65,6 +65,15 @@ class Instrument:
         return card_of(self, subject, seed=seed)
 
 
+def plainly(value: float) -> str:
+    """A number for a sentence: two or three digits, no power of ten where it can be read without.
+
+    >>> plainly(0.1234), plainly(163.7), plainly(3480.0), plainly(2.5e7)
+    ('0.12', '164', '3480', '2.5e+07')
+    """
+    return f"{value:.0f}" if 10 <= abs(value) < 1e6 else f"{value:.2g}"
+
+
 def plain_numbers(found: Any) -> dict[str, Any]:
     """What was measured as numbers, texts, lists and mappings that JSON can hold; large arrays are left out.
 

@@ -10,7 +10,7 @@ from leadline.evidence import Comparison, at_least, at_most, close, exactly, fig
 from leadline.evidence.figure import Figure
 
 from ..image_fields import SeenField, seen_field
-from ..instrument import Instrument, Meaning, Part
+from ..instrument import Instrument, Meaning, Part, plainly
 from ..subject import Subject
 
 BATCH = 64  # rows of the program whose operations the compiler counts
@@ -221,7 +221,7 @@ def interpret(found: Found, subject: Subject) -> Meaning:
     count, each = len(found.layers), found.parameters / subject.train.count
     size = (
         f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters} parameters "
-        f"({_few_digits(each)} per training row), {found.flops} operations per example"
+        f"({plainly(each)} per training row), {found.flops} operations per example"
     )
     if found.lipschitz_upper is None:
         return Meaning(
@@ -241,10 +241,6 @@ def interpret(found: Found, subject: Subject) -> Meaning:
             f"The network has {size}; {told}; its last convolution sees {found.field.share:.0%} of the image, so "
             "larger shapes are left to the dense layers.", 0.35)  # fmt: skip
     return Meaning(f"The network has {size}; {told}.", 0.2)
-
-
-def _few_digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 INSTRUMENT = Instrument(

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PyTree
 
 from leadline.evidence import Comparison, at_least, at_most, close, figure
 
-from ..instrument import Instrument, Meaning, Part
+from ..instrument import Instrument, Meaning, Part, plainly
 from ..sloppy_spectrum import SloppySpectrum, sloppy_spectrum
 from ..spectrum_survey import SpectrumSurvey, spectrum_comparisons, spectrum_figure, survey_spectrum
 from ..subject import Subject
@@ -258,14 +258,14 @@ def interpret(found: Found, subject: Subject) -> Meaning:
     if found.stable is None:
         return Meaning(
             f"The sharpest direction bends with {top:.3g}, so plain gradient descent is stable for steps up to "
-            f"{2 / top:.2g}.{rest}", 0.3,
+            f"{plainly(2 / top)}.{rest}", 0.3,
         )  # fmt: skip
     ratio = top / found.stable
     if ratio > 1 + EDGE:
         return Meaning(
             f"The sharpest direction ({top:.3g}) bends {ratio:.2g} times more than the step {2 / found.stable:.2g} "
             f"allows (2/step = {found.stable:.3g}): descent is unstable there.{rest}", 0.7,
-            f"Lower the step below {2 / top:.2g}.",
+            f"Lower the step below {plainly(2 / top)}.",
         )  # fmt: skip
     if ratio >= 1 - EDGE:
         return Meaning(
@@ -275,7 +275,7 @@ def interpret(found: Found, subject: Subject) -> Meaning:
         )  # fmt: skip
     return Meaning(
         f"The sharpest direction bends with {top:.3g}, {ratio:.0%} of the 2/step = {found.stable:.3g} that its step "
-        f"can bear: stable, with steps up to {2 / top:.2g} possible.{rest}", 0.3 if found.critical else 0.35,
+        f"can bear: stable, with steps up to {plainly(2 / top)} possible.{rest}", 0.3 if found.critical else 0.35,
     )  # fmt: skip
 
 

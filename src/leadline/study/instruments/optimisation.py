@@ -11,7 +11,7 @@ import numpy as np
 from leadline import data, stochastic
 from leadline.evidence import Comparison, at_least, at_most, figure, mean
 from leadline.evidence.figure import Figure
-from leadline.study.instrument import Instrument, Meaning, Part
+from leadline.study.instrument import Instrument, Meaning, Part, plainly
 from leadline.study.subject import Subject
 
 RUNS = 4
@@ -247,7 +247,7 @@ def interpret(found: Found, subject: Subject) -> Meaning:
         f"The loss has curvature up to L = {found.smoothness:.3g} here, so steps must stay below 2/L = {limit:.3g}"
     )
     critical = (
-        f"critical batch {found.critical_batch:.3g}"
+        f"critical batch {plainly(found.critical_batch)}"
         if np.isfinite(found.critical_batch)
         else "no finite critical batch"
     )

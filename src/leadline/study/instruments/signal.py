@@ -258,7 +258,7 @@ def interpret(found: Found, subject: Subject) -> Meaning:
     told = f"the gradient at the first of {depth} layers is {ratio:.2g} times that at the last"
     if dead > 0.05:
         return Meaning(f"Signals pass well ({told}), but {dead:.0%} of the hidden units are dead.", 0.45,
-                       "A narrower network would do the same.")  # fmt: skip
+                       "A narrower network may do as well.")  # fmt: skip
     return Meaning(f"Signals pass well in both directions: {told}, and {dead:.1%} of the hidden units are dead.", 0.2)
 
 
