@@ -83,7 +83,7 @@ def test_the_real_instruments_find_no_error_and_a_reader_finds_their_cards(leadl
         assert seen.requests == [page.as_uri()]
 
 
-def numbers(record, instrument):
+def card_of(record, instrument):
     (card,) = [card for card in record["cards"] if card["instrument"] == instrument]
     return card
 
@@ -94,11 +94,11 @@ def test_a_network_trained_on_random_labels_is_certified_by_nothing_and_found_ou
                      tmp_path)  # fmt: skip
     record = strict(found.out)
     bounds = [
-        c for c in numbers(record, "generalisation")["finding"]["comparisons"] if c["what"].startswith("lower end")
+        c for c in card_of(record, "generalisation")["finding"]["comparisons"] if c["what"].startswith("lower end")
     ]
     assert len(bounds) >= 6
     assert {c["verdict"] for c in bounds} == {"vacuous"}
-    assert "It has memorised" in numbers(record, "memorisation")["meaning"]["sentence"]
+    assert "It has memorised" in card_of(record, "memorisation")["meaning"]["sentence"]
     assert record["summary"]["findings"][0]["instrument"] == "memorisation"
 
 
@@ -106,6 +106,6 @@ def test_a_network_trained_on_random_labels_is_certified_by_nothing_and_found_ou
 def test_a_wide_network_is_lazy_and_a_narrow_one_in_mean_field_scale_learns_features(leadline, tmp_path):
     found = leadline("study", "wide", "--against", "narrow", "--only", "tangent", "--json", "--out", tmp_path)
     record = strict(found.out)
-    assert numbers(record["first"], "tangent")["numbers"]["regime"] == "lazy"
-    assert numbers(record["second"], "tangent")["numbers"]["regime"] == "feature learning"
+    assert card_of(record["first"], "tangent")["numbers"]["regime"] == "lazy"
+    assert card_of(record["second"], "tangent")["numbers"]["regime"] == "feature learning"
     assert (tmp_path / "against.html").exists()

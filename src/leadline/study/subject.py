@@ -1,5 +1,6 @@
 """A subject of study: a network as a function of its parameters, its data and its loss."""
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,8 +97,7 @@ class Subject:
 
     def key(self, purpose: str) -> PRNGKeyArray:
         """A key for one purpose, the same whenever it is asked for."""
-        number = int.from_bytes(purpose.encode()[:8].ljust(8), "little") % (2**31)
-        return jax.random.fold_in(jax.random.key(self.seed), number)
+        return jax.random.fold_in(jax.random.key(self.seed), zlib.crc32(purpose.encode()))
 
     @property
     def sample(self) -> Rows:
