@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-MUCH_LESS = 0.3  # likeness, from 0 to 1
+MUCH_LESS = 0.4  # likeness, from 0 to 1
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

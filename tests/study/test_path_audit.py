@@ -1,11 +1,13 @@
 """The path audit, small: its theorems hold at any size, and so does the gain through two components."""
 
 import jax
+import pytest
 
 from leadline.evidence import Comparison
 from leadline.study.path_audit import components, path_trials
 
 
+@pytest.mark.slow
 def test_theorems_hold_for_small_networks_with_both_losses():
     for loss in ("squared", "softmax"):
         found = [c for c in components(2, jax.random.key(0), loss=loss, widths=(8, 32), pairs=2, steps=60)

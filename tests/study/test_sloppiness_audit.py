@@ -1,12 +1,14 @@
 """The sloppiness audit in small: every trial runs, what is exact holds, what is said before is about this network."""
 
 import jax
+import pytest
 
 from leadline.evidence import Comparison
 from leadline.evidence.figure import Figure
 from leadline.study.sloppiness_audit import sloppiness_trials
 
 
+@pytest.mark.slow
 def test_every_trial_of_a_small_audit_runs_and_its_exact_statements_hold():
     trials = list(sloppiness_trials(images=20, hidden=6, steps=40, directions=(10, 175)))
     assert [id for id, _, _ in trials] == ["spectra", "dimensions", "subspaces"]
