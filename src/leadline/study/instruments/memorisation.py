@@ -115,8 +115,10 @@ def compare(found: Found, subject: Subject) -> Iterator[Comparison]:
         )
     trial = found.trial
     what = "fitted anew: the labels come easier than the same shuffled"
-    yield smaller(trial.own.row_losses, trial.shuffled.row_losses, what).given(
-        trial.own.losses[-1] < trial.own.losses[0] / 2, "the first steps of training halve the loss"
+    yield (
+        smaller(trial.own.row_losses, trial.shuffled.row_losses, what)
+        .given(trial.own.losses[-1] < trial.own.losses[0] / 2, "the first steps of training halve the loss")
+        .as_finding()
     )
     near = found.neighbours
     if near is not None:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from leadline.evidence import Comparison, at_least, at_most, close, figure, frequency
 
-from ..instrument import Instrument, Meaning, Part
+from ..instrument import Instrument, Meaning, Part, plainly
 from ..subject import Subject
 from ..subject_making import TwoScores
 from ..tangent_trials import descent_trial, is_linear, kernel_targets, label_alignments, training_drift
@@ -115,7 +115,8 @@ def measure(subject: Subject, key: Any) -> Found:
 def compare(found: Found, subject: Subject) -> Iterator[Comparison]:
     yield at_most(found.rank, min(found.rows, subject.size), "rank of the tangent kernel, rows or parameters")
     if found.alignment is not None:
-        yield at_least(found.alignment, found.alignment_chance, "alignment with the labels, largest of 999 shuffles")
+        what = "alignment with the labels, largest of 999 shuffles"
+        yield at_least(found.alignment, found.alignment_chance, what).as_finding()
     if found.times is not None:
         yield at_most(found.rounding, found.allowed, "outputs of the linearised network, by the kernel's eigenvalues")
         yield close(
@@ -223,7 +224,9 @@ def interpret(found: Found, subject: Subject) -> Meaning:
                "what its own training did cannot be said without the first parameters.") + aligned + twin, 0.3,
             "" if untrained else "Give the parameters before training (start=) to see the drift.",
         )  # fmt: skip
-    moved = f"weights moved by {found.weight_move:.2g} of their norm, the tangent kernel by {found.kernel_drift:.2g} "
+    moved = (
+        f"weights moved by {found.weight_move:.2g} of their norm, the tangent kernel by {plainly(found.kernel_drift)} "
+    )
     moved += f"(its cosine with the first one is {found.kernel_cosine:.3f})"
     if found.regime == "lazy":
         worth = found.twin is not None and found.twin.score is not None and found.twin.score >= found.twin.network_score
