@@ -108,6 +108,14 @@ MUTATIONS = [
     ),
     ("effective-dimension", "sloppiness.effective_dimensions.effective_dimension", scaled(1.01)),
     ("great-circle-geodesic", "sloppiness.model_manifolds.haversine", scaled(1.001)),
+    ("evidence", "bayes.linear_posteriors.linear_log_evidence", scaled(1.001)),
+    ("hoeffding-and-test-set-size", "generalisation.held_out_bounds.hoeffding_test_size", scaled(2)),
+    ("vc-finite-class", "generalisation.growth_functions.class_vc_dimension", scaled(2)),
+    ("diagonal-gaussian-kl", "generalisation.pac_bayes_bounds.diagonal_gaussian_kl", scaled(1.1)),
+    ("change-of-measure", "generalisation.pac_bayes_bounds.change_of_measure_gap", scaled(-1)),
+    ("linear-minimal-perturbation", "robustness.linear_distances.boundary_distances", scaled(1.01)),
+    ("norm-balls", "robustness.norm_projections.project", scaled(1.01)),
+    ("fgsm", "robustness.gradient_attacks.fgsm", scaled(-1)),
 ]
 
 

@@ -25,7 +25,7 @@ class PosteriorMode(NamedTuple):
 def map_estimate(
     energy: Callable[..., Float[Array, ""]],
     start: Float[Array | np.ndarray, " d"],
-    *args: Num[Array | np.ndarray, "..."],
+    *args: Num[Array | np.ndarray, "..."] | float,
 ) -> PosteriorMode:
     """argmin E(θ, *args), E = −ln likelihood − ln prior up to a constant: no normaliser is needed.
 

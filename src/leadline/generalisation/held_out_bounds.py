@@ -113,7 +113,7 @@ def exact_test_size(width: float, error: float = 0.5, *, confidence: float = 0.9
         raise ValueError(f"The error is {error}; give an upper limit between 0 and 1/2.")
 
     def wide(n: int) -> bool:
-        return exact_interval(math.floor(error * n), n, confidence=confidence).half > width
+        return bool(exact_interval(math.floor(error * n), n, confidence=confidence).half > width)
 
     low, high = 1, hoeffding_test_size(width, confidence=confidence) + math.ceil(2 / width)
     while high - low > 1:

@@ -108,8 +108,8 @@ def evidence(
     )
 
     nodes = np.linspace(-1, 1, n)
-    designs = [learning.legendre_features(nodes, d, domain=(-1, 1)) for d in DEGREES]
-    fine = [learning.legendre_features(np.linspace(-1, 1, 101), d, domain=(-1, 1)) for d in DEGREES]
+    designs = [learning.legendre_features(nodes, int(d), domain=(-1, 1)) for d in DEGREES]
+    fine = [learning.legendre_features(np.linspace(-1, 1, 101), int(d), domain=(-1, 1)) for d in DEGREES]
     picked, logs, errors = [], [], []
     for trial in range(trials):
         truth = rng.choice([-1.0, 1.0], TRUE_DEGREE + 1) * rng.uniform(1.0, 2.0, TRUE_DEGREE + 1)

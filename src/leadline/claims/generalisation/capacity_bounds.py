@@ -40,7 +40,7 @@ def vc_finite_class(
     distinct = np.array([len(np.unique(m, axis=0)) for m in members])
     yield at_most(dimensions, np.log2(distinct), "random classes: VC dimension against log₂|F|", rtol=1e-12)
     dims = np.array([2, 3, 4])
-    exact = np.array([generalisation.class_vc_dimension(conjunctions(d)) for d in dims])
+    exact = np.array([generalisation.class_vc_dimension(conjunctions(int(d))) for d in dims])
     yield exactly(exact, dims, "conjunctions of 2, 3, 4 bits: VC dimension")
     weights = np.linspace(-1.5, 1.5, 2**bits)
     w = np.stack(np.meshgrid(weights, weights, weights), -1).reshape(-1, 3)
