@@ -89,7 +89,7 @@ def _turned(images: Images, times: int) -> Images:
     return np.rot90(images, times, axes=(1, 2))
 
 
-def rotations(degrees: Sequence[float], *, order: int = 1) -> tuple[Transformation, ...]:
+def rotations(degrees: Sequence[float] | Float[np.ndarray, " k"], *, order: int = 1) -> tuple[Transformation, ...]:
     """Rotations about the centre by interpolation; multiples of 90 degrees of square images move pixels only."""
     return tuple(
         Transformation(f"rotate {d:g}°", lambda x, d=d: _rotated(x, d, order), exact=d % 90 == 0) for d in degrees

@@ -10,10 +10,10 @@ import optax
 
 from leadline import robustness
 
-Layers = list[tuple[np.ndarray, np.ndarray]]
+Layers = list[tuple[jax.Array | np.ndarray, jax.Array | np.ndarray]]
 
 
-def relu_apply(layers: Layers, x: jax.Array) -> jax.Array:
+def relu_apply(layers: Layers, x: jax.Array | np.ndarray) -> jax.Array:
     """Scores of a batch: affine, ReLU, affine."""
     (w, b), (v, c) = layers
     return jnp.maximum(x @ w.T + b, 0) @ v.T + c

@@ -25,7 +25,7 @@ class LabelledImages(NamedTuple):
         return LabelledImages(self.images[:count], self.labels[:count])
 
 
-def digit_scores(net: eqx.Module, images: jax.Array) -> jax.Array:
+def digit_scores(net: eqx.Module, images: jax.Array | np.ndarray) -> jax.Array:
     """The scores of a batch: what every attack and certificate is given, with the network as its parameters."""
     return jax.vmap(net)(images)
 
@@ -72,7 +72,7 @@ def correct_images(net: eqx.Module, count: int) -> LabelledImages:
     return LabelledImages(images[right], labels[right])
 
 
-def decisions(net: eqx.Module, images: np.ndarray) -> np.ndarray:
+def decisions(net: eqx.Module, images: jax.Array | np.ndarray) -> np.ndarray:
     """The class of each image."""
     return np.asarray(_scores(net, jnp.asarray(images)).argmax(axis=1))
 
