@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from leadline.study import Report, Wish
+    from leadline.study import Card, Report, Wish
 
 
 def study(
@@ -54,9 +54,10 @@ def study(
 def _studied(wish: "Wish", out: Path, only: list[str], fresh: bool, quiet: bool) -> tuple["Report", Path]:
     """Open the subject, run what is not there yet, and write the report after every card."""
     from leadline.evidence.parameters import BadInput
-    from leadline.study import Report, open_subject, run_study
-    from leadline.study.report import PAGE, chosen_instruments, describe_subject
+    from leadline.study import open_subject
+    from leadline.study.report import PAGE, chosen_instruments
     from leadline.study.study_directory import StudyDirectory
+    from leadline.study.studying import collected
 
     from . import show_study
     from .train import RememberedInterrupt
@@ -68,18 +69,15 @@ def _studied(wish: "Wish", out: Path, only: list[str], fresh: bool, quiet: bool)
                 directory.clear()
             seen = show_study.notices.is_terminal and not quiet
             subject = open_subject(wish, out, progress=seen, notice=show_study.say)
-            done = directory.done(subject)
-            report = Report(subject.name, describe_subject(subject), command=wish.command())
             with show_study.progress(wish.name, names, quiet=quiet) as bar:
-                for card in run_study(subject, only=only, seed=wish.seed, command=wish.command(), done=done,
-                                      before=bar.running):  # fmt: skip
-                    report.cards[card.name] = card
-                    if card.name not in done:
-                        directory.keep(card, subject)
-                        report.save(out)
+
+                def after(card: "Card") -> None:
                     bar.finished(card)
                     interrupt.check()
-            report.save(out)
+
+                report = collected(
+                    subject, directory, only=only, command=wish.command(), before=bar.running, after=after
+                )
     except OSError as error:
         raise BadInput(f"Cannot write to {out} ({error.strerror or error}); choose another --out.") from None
     return report, out / PAGE

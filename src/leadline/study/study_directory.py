@@ -1,6 +1,7 @@
 """The directory of a study: cards appended to one file as they finish, readable after any interruption."""
 
 import contextlib
+import functools
 import hashlib
 import json
 from collections.abc import Iterator
@@ -53,6 +54,7 @@ class StudyDirectory:
         (self.path / CARDS).unlink(missing_ok=True)
 
 
+@functools.lru_cache(maxsize=2)
 def fingerprint(subject: Subject) -> str:
     """A digest of all that a card depends on: parameters, data, loss, past, settings and the program itself."""
     digest = hashlib.sha256()

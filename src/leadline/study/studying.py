@@ -1,9 +1,11 @@
 """`leadline.study(model, train, test)`: the whole study from Python."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .card import Card
 from .report import Report, chosen_instruments, describe_subject, run_study
 from .study_directory import StudyDirectory
 from .subject import Subject
@@ -34,28 +36,36 @@ def study(
     >>> report["anatomy"]["parameters"]
     15
     """
-    subject = model if isinstance(model, Subject) else as_subject(model, train, test, **options)
-    if out is None:
-        return _collected(subject, only, None, progress)
-    with StudyDirectory(Path(out)).open() as directory:
-        return _collected(subject, only, directory, progress)
-
-
-def _collected(subject: Subject, only: Sequence[str], directory: StudyDirectory | None, progress: bool) -> Report:
     from rich.progress import Progress
 
-    names = chosen_instruments(only)
-    report = Report(subject.name, describe_subject(subject))
+    subject = model if isinstance(model, Subject) else as_subject(model, train, test, **options)
+    place = contextlib.nullcontext() if out is None else StudyDirectory(Path(out)).open()
+    with place as directory, Progress(transient=True, disable=not progress) as bar:
+        task = bar.add_task("study", total=len(chosen_instruments(only)))
+        return collected(
+            subject, directory, only=only, before=lambda name: bar.update(task, description=name),
+            after=lambda card: bar.advance(task),
+        )  # fmt: skip
+
+
+def collected(
+    subject: Subject,
+    directory: StudyDirectory | None,
+    *,
+    only: Sequence[str] = (),
+    command: str = "",
+    before: Callable[[str], None] = lambda name: None,
+    after: Callable[[Card], None] = lambda card: None,
+) -> Report:
+    """The report of a study; with a directory, its cards are taken up and the report is written after every new one."""
+    report = Report(subject.name, describe_subject(subject), command=command)
     done = {} if directory is None else directory.done(subject)
-    with Progress(transient=True, disable=not progress) as bar:
-        task = bar.add_task("study", total=len(names))
-        cards = run_study(subject, only=only, seed=subject.seed, done=done,
-                          before=lambda name: bar.update(task, description=name))  # fmt: skip
-        for card in cards:
-            report.cards[card.name] = card
-            if directory is not None:
-                if card.name not in done:
-                    directory.keep(card, subject)
-                report.save(directory.path)
-            bar.advance(task)
+    for card in run_study(subject, only=only, seed=subject.seed, command=command, done=done, before=before):
+        report.cards[card.name] = card
+        if directory is not None and card.name not in done:
+            directory.keep(card, subject)
+            report.save(directory.path)
+        after(card)
+    if directory is not None:
+        report.save(directory.path)
     return report

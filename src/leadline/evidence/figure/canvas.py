@@ -1,5 +1,6 @@
 """The figure type, its theme, and how it is drawn without a network."""
 
+import functools
 import hashlib
 import math
 import textwrap
@@ -48,6 +49,11 @@ class Figure:
     spec: dict[str, Any]
 
     def svg(self) -> str:
+        return self._drawn
+
+    @functools.cached_property
+    def _drawn(self) -> str:
+        """Drawn once: a report is written anew after every card."""
         return vl_convert.vegalite_to_svg(self.spec)
 
     def png(self, scale: float = 2.0) -> bytes:
