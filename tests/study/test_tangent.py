@@ -9,8 +9,8 @@ from study.small_subjects import three_clouds
 from leadline import networks
 from leadline.study import as_subject
 from leadline.study.instruments.tangent import INSTRUMENT
+from leadline.study.measurements.tangent_trials import kernel_targets
 from leadline.study.subject import Past
-from leadline.study.tangent_trials import kernel_targets
 
 TRAIN, TEST = three_clouds(), three_clouds(60, seed=1)
 

@@ -9,8 +9,8 @@ import numpy as np
 from leadline.evidence import Comparison, at_least, at_most, close, exactly, figure
 from leadline.evidence.figure import Figure
 
-from ..image_fields import SeenField, seen_field
 from ..instrument import Instrument, Meaning, Part, plainly
+from ..measurements.image_fields import SeenField, seen_field
 from ..subject import Subject
 
 BATCH = 64  # rows of the program whose operations the compiler counts

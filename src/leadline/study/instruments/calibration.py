@@ -7,8 +7,8 @@ import numpy as np
 
 from leadline.evidence import Comparison, at_least, at_most, close, figure, frequency, mean, smaller
 from leadline.evidence.figure import Figure
-from leadline.study.calibration_measures import DRAWS, FEWEST, LEVELS, Found, measure_calibration
 from leadline.study.instrument import Instrument, Meaning
+from leadline.study.measurements.calibration_measures import DRAWS, FEWEST, LEVELS, Found, measure_calibration
 from leadline.study.subject import Subject
 
 

@@ -12,8 +12,8 @@ from jaxtyping import Array, Float, PyTree
 from leadline.evidence import Comparison, at_least, at_most, close, figure
 
 from ..instrument import Instrument, Meaning, Part, plainly
-from ..sloppy_spectrum import SloppySpectrum, sloppy_spectrum
-from ..spectrum_survey import SpectrumSurvey, spectrum_comparisons, spectrum_figure, survey_spectrum
+from ..measurements.sloppy_spectrum import SloppySpectrum, sloppy_spectrum
+from ..measurements.spectrum_survey import SpectrumSurvey, spectrum_comparisons, spectrum_figure, survey_spectrum
 from ..subject import Subject
 
 CONFIDENT = 3.29  # standard errors that a normal error exceeds once in 1000 times

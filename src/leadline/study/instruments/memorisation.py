@@ -10,7 +10,8 @@ from leadline.evidence import Comparison, at_least, at_most, figure, mean, same_
 from leadline.evidence.figure import Figure
 from leadline.generalisation import ExactInterval, exact_interval
 
-from ..example_memory import (
+from ..instrument import Instrument, Meaning, Part
+from ..measurements.example_memory import (
     Influences,
     LabelTrial,
     Neighbours,
@@ -20,7 +21,6 @@ from ..example_memory import (
     label_trial,
     neighbours,
 )
-from ..instrument import Instrument, Meaning, Part
 from ..subject import Subject
 
 CERTAIN = 0.999

@@ -11,7 +11,7 @@ from leadline.evidence import Comparison, at_most, close, figure, mean
 from leadline.evidence.figure import Figure
 
 from ..instrument import Instrument, Meaning, Part
-from ..layer_laws import growth_bounds, log_slope, output_gradient, passed_pulls, scatter_ranges
+from ..measurements.layer_laws import growth_bounds, log_slope, output_gradient, passed_pulls, scatter_ranges
 from ..subject import Subject
 
 ROWS = 1000

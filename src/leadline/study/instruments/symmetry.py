@@ -10,10 +10,10 @@ from leadline.evidence import Comparison, at_most, close, figure
 from leadline.evidence.figure import Figure
 from leadline.generalisation import exact_interval
 
-from ..image_moves import Change, ImageMoves, image_moves, is_built_in, rounding
 from ..instrument import Instrument, Meaning, Part
+from ..measurements.image_moves import Change, ImageMoves, image_moves, is_built_in, rounding
+from ..measurements.unit_symmetries import UnitSymmetries, unit_symmetries
 from ..subject import Subject
-from ..unit_symmetries import UnitSymmetries, unit_symmetries
 
 SHOWN = 200  # hidden units in the figure
 CERTAIN = 0.999

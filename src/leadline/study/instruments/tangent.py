@@ -10,10 +10,10 @@ from jaxtyping import Float
 from leadline.evidence import Comparison, at_least, at_most, close, figure, frequency
 
 from ..instrument import Instrument, Meaning, Part, plainly
+from ..measurements.tangent_trials import descent_trial, is_linear, kernel_targets, label_alignments, training_drift
+from ..measurements.wide_twin import TESTED, WideTwin, wide_twin
 from ..subject import Subject
 from ..subject_making import TwoScores
-from ..tangent_trials import descent_trial, is_linear, kernel_targets, label_alignments, training_drift
-from ..wide_twin import TESTED, WideTwin, wide_twin
 
 SAME_SHAPE = 0.95  # cosine of centred kernels from which a change is told as growth
 

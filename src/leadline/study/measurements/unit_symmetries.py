@@ -11,8 +11,8 @@ from jaxtyping import Array, Float
 
 from leadline import dissection
 
-from .instrument import Part
-from .subject import Subject
+from ..instrument import Part
+from ..subject import Subject
 
 CHECKED = 64  # rows on which symmetries are verified
 

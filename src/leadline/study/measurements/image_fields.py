@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .instrument import Part
-from .subject import Subject
+from ..instrument import Part
+from ..subject import Subject
 
 LOOKED_AT = 32  # rows on which the field of a unit is measured
 WHAT = "field of the last convolution, from kernels and strides"

@@ -7,9 +7,9 @@ from jaxtyping import Float, Int
 
 from leadline import bayes, convolution, generalisation
 
-from .instrument import Part
-from .subject import Rows, Subject
-from .subject_making import TwoScores
+from ..instrument import Part
+from ..subject import Rows, Subject
+from ..subject_making import TwoScores
 
 PROBED = 256  # rows that the architecture is asked to fit anew
 STEPS = 200

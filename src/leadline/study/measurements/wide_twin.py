@@ -7,8 +7,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from .instrument import Part
-from .subject import Subject
+from ..instrument import Part
+from ..subject import Subject
 
 TESTED = 500  # test rows on which twin and network are compared
 ENTRIES = 5e7  # numbers of a convolutional kernel that are made

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from .instrument import Part
-from .subject import Subject
+from ..instrument import Part
+from ..subject import Subject
 
 NUMBERS = 6e7  # entries of a Jacobian that is held
 SQUARE = 600  # rows of the Gram matrix, examples times outputs

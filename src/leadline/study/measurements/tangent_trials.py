@@ -6,9 +6,9 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from .instrument import Part
-from .subject import Subject
-from .subject_making import TwoScores
+from ..instrument import Part
+from ..subject import Subject
+from ..subject_making import TwoScores
 
 KERNEL = 800  # rows of the full kernel, examples times outputs
 FLOPS = 4e10  # work of the trial runs, forward passes counted six times a step

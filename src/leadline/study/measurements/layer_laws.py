@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .instrument import Part
-from .subject import Subject
+from ..instrument import Part
+from ..subject import Subject
 
 HOMOGENEOUS = ("relu", "leaky_relu", "absolute", "identity")
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from leadline import convolution
 
-from .instrument import Part
-from .subject import Subject
+from ..instrument import Part
+from ..subject import Subject
 from .unit_symmetries import dense_layers
 
 

@@ -1,0 +1,1 @@
+"""What instruments measure with, where it does not fit into their own file."""
