@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from leadline.evidence import BadInput
+from leadline.tangent import NetworkFunction
 from leadline.training import LOSSES, Loss, one_hot_squared_error
 
 from .subject import Past, Rows, Subject
@@ -43,15 +44,6 @@ class TwoScores(eqx.Module):
 
     def __call__(self, params: PyTree, inputs: Array | np.ndarray) -> Array:
         return jnp.pad(self.apply(params, inputs), ((0, 0), (1, 0)))
-
-
-class CombinedModule(eqx.Module):
-    """f(params, x): an Equinox module with its floating-point arrays replaced by `params`."""
-
-    rest: PyTree
-
-    def __call__(self, params: PyTree, x: Array) -> Array:
-        return eqx.combine(params, self.rest)(x)
 
 
 def as_subject(
@@ -141,7 +133,7 @@ def _opened(model: Any, params: PyTree) -> tuple[Callable, PyTree]:
     weights, rest = eqx.partition(eqx.nn.inference_mode(model), eqx.is_inexact_array)
     if not jax.tree.leaves(weights):
         raise BadInput(f"The network {_kind(model)} has no floating-point parameters; there is nothing to study.")
-    return CombinedModule(rest), weights
+    return NetworkFunction(rest), weights
 
 
 def _is_nnx(model: Any) -> bool:

@@ -127,10 +127,10 @@ def _compiler_count(subject: Subject, parts: list[Part]) -> float | None:
         parts.append(Part("operations of one row, XLA's count", "the network has no loop, which XLA counts once"))
         return None
     rows = jax.ShapeDtypeStruct((BATCH, *subject.input_shape), subject.dtype)
-    lowered = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, rows)
+    compiled = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, rows).compile()
     try:
-        costs = lowered.compile().cost_analysis()
-    except Exception:  # a backend need not offer it
+        costs = compiled.cost_analysis()
+    except (NotImplementedError, jax.errors.JaxRuntimeError):  # a backend need not offer it
         costs = None
     costs = costs[0] if isinstance(costs, list) else costs
     if not costs or not costs.get("flops", 0) > 0:
