@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, margins, perceptrons
-from leadline.evidence import Range, assume, at_most, claim, exactly, figure, frequency, printed
+from leadline.evidence import Range, assume, at_most, claim, exactly, figure, frequency, method, printed
 
 
 @claim("sample-holds", says="A uniform number is at most 1.", formula=r"U \le 1", sources=("eth",))
@@ -64,6 +64,13 @@ def raises(key):
 def sleeps(key):
     time.sleep(60)
     yield exactly(1, 1, "nothing")
+
+
+@method("sample-pauses", says="It compares twice, with a pause between.", shows=("suggestions.unknown",))
+def pauses(key, seconds: Annotated[float, Range(0.0, 60.0)] = 0.0):
+    yield exactly(f"process {os.getpid()}", f"process {os.getpid()}", "before the pause")
+    time.sleep(seconds)
+    yield exactly(2, 2, "after the pause")
 
 
 @claim("sample-slow", says="It is slow, and says so.", slow="1 minute")

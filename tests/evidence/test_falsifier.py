@@ -3,7 +3,8 @@
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
 
-from leadline.evidence import entry, falsify
+from leadline.evidence import entry, falsify, run_entry
+from leadline.evidence.falsifier import Search
 
 
 def test_a_wrong_bound_is_broken_near_its_worst_point():
@@ -38,3 +39,41 @@ def test_the_budget_holds_for_slow_entries_too():
 def test_a_false_statistical_claim_is_confirmed_on_fresh_seeds():
     attack = falsify(entry("sample-loaded-coin"), budget=12, jobs=2)
     assert attack.violated
+
+
+def search_here(id, progress):
+    """A search of this process, without workers."""
+    return Search(
+        entry(id),
+        lambda task, _: run_entry(task.entry, task.parameters, task.seed),
+        budget=60,
+        seed=0,
+        progress=progress,
+    )
+
+
+def test_a_search_shows_the_worst_case_as_soon_as_it_is_found_and_can_be_stopped():
+    seen = []
+
+    def stop_when_broken(attack):
+        seen.append((attack.runs, attack.violated))
+        if attack.violated:
+            search.stop()
+
+    search = search_here("sample-slow-descent", stop_when_broken)
+    search.work()
+    assert search.attack.violated
+    assert seen[-1] == (search.attack.runs, True)
+    assert search.attack.seconds < 30
+
+
+def test_a_run_that_stopping_ends_is_not_counted():
+    def cancelled(task, _):
+        search.stop()
+        return task.failed("cancelled")
+
+    search = search_here("sample-slow-descent", lambda _: None)
+    search.run = cancelled
+    search.work()
+    assert search.attack.runs == 0
+    assert search.attack.errors == []

@@ -1,30 +1,13 @@
 """Findings as HTML: complete, escaped, and without a request to anywhere."""
 
+import dataclasses
 import re
-from html.parser import HTMLParser
 
 import sample_claims  # noqa: F401 - declares the entries
+from html_pages import Page
 
 from leadline.evidence import Finding, at_most, entry, printed, run_entry
-from leadline.evidence.gallery import finding_fragment, write_gallery
-
-VOID = {"meta", "br", "img"}
-
-
-class Balance(HTMLParser):
-    """Tags that are opened and not closed, or closed and not opened."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.wrong = [], []
-
-    def handle_starttag(self, tag, attributes):
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append(tag)
+from leadline.evidence.gallery import finding_fragment, finding_tone, write_gallery
 
 
 def test_a_notebook_shows_a_finding_with_its_figure_inside():
@@ -46,11 +29,17 @@ def test_the_index_is_well_formed_and_asks_for_nothing_outside(tmp_path):
     findings = [run_entry(entry(id)) for id in ids] + [Finding("sample-crash", {}, 0, error="died")]
     write_gallery(tmp_path, findings, {f.id: entry(f.id) for f in findings})
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    balance = Balance()
-    balance.feed(page)
-    assert (balance.open, balance.wrong) == ([], [])
+    read = Page(page)
+    assert (read.open, read.wrong) == ([], [])
     assert set(re.findall(r'(?:src|href)="([^"]+)"', page)) == {"figures/sample-holds-1.svg"} | {
         f"#{f.id}" for f in findings
     }
     for word in ("holds", "inapplicable", "a printed error does not fail", "error"):
         assert word in page
+
+
+def test_what_is_no_theorem_and_is_not_confirmed_is_no_alarm():
+    theorem = entry("sample-holds")
+    empirical = dataclasses.replace(theorem, empirical=True)
+    failing = Finding("sample-holds", {}, 0, comparisons=(at_most(2, 1, "two"),))
+    assert (finding_tone(failing, theorem), finding_tone(failing, empirical)) == ("bad", "warn")

@@ -3,7 +3,8 @@
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
 
-from leadline.evidence import Task, Verdict, entry, run_entry, run_tasks
+from leadline.evidence import Finding, Task, Verdict, entry, run_entry, run_tasks
+from leadline.evidence.worker import perform
 
 
 def findings(*ids, **options):
@@ -81,3 +82,10 @@ def test_running_here_leaves_the_setting_of_64_bit_numbers_alone():
     before = jax.config.jax_enable_x64
     run_entry(entry("sample-64-bit"))
     assert jax.config.jax_enable_x64 == before
+
+
+def test_what_a_worker_is_told_to_observe_it_sees_in_order():
+    seen = []
+    finding = Finding.loads(perform("sample_claims", "sample-holds", {}, 0, seen.append))
+    assert tuple(seen[:2]) == finding.comparisons
+    assert [f.spec for f in seen[2:]] == [f.spec for f in finding.figures]

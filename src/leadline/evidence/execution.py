@@ -16,6 +16,7 @@ from .parameters import resolve
 from .registry import Entry
 
 _VERSIONED = ("jax", "numpy", "scipy", "equinox")
+_ONLY_SHOW = ("cli", "web")  # rooms that show findings; nothing else imports them
 
 
 def run_entry(
@@ -50,12 +51,14 @@ def run_entry(
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """The versions that a finding depends on; `source` is a digest of this package's own files."""
+    """The versions that a finding depends on; `source` is a digest of this package's files but for those that show."""
     from leadline import __version__
 
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for file in sorted(package.rglob("*.py")):
+        if file.relative_to(package).parts[0] in _ONLY_SHOW:
+            continue
         digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes())
     own = {"leadline": __version__, "source": digest.hexdigest()[:12], "python": platform.python_version()}
     return own | {name: version(name) for name in _VERSIONED}

@@ -53,34 +53,49 @@ def falsify(
     Each of `jobs` searchers repeats: a few points of a scrambled Sobol sequence over the parameters (on their
     declared scales), each with a seed of its own, then SciPy's Nelder-Mead search from the worst of them.
     """
-    attack = Attack(entry.id)
     with Workers(jobs) as workers:
-        search = _Search(entry, workers, attack, budget, seed, progress)
+        search = Search(entry, workers.run, budget=budget, seed=seed, progress=progress)
         searchers = [threading.Thread(target=search.work, args=(i,), daemon=True) for i in range(jobs)]
         for thread in searchers:
             thread.start()
         for thread in searchers:
             while thread.is_alive():  # joining in short turns keeps Ctrl-C working
                 thread.join(0.2)
-    attack.seconds = round(time.monotonic() - search.start, 1)
-    return attack
+    return search.attack
 
 
 class _OutOfTime(Exception):
     pass
 
 
-class _Search:
-    """What the searchers share."""
+class Search:
+    """What the searchers share: how the attack goes, and until when.
 
-    def __init__(self, entry, workers, attack, budget, seed, progress):
-        self.entry, self.workers, self.attack, self.progress = entry, workers, attack, progress
+    `run(task, seconds)` gives a task's finding. `progress` is called with the attack, in a searcher's thread, whenever
+    it changed; no other searcher changes it meanwhile.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        run: Callable[[Task, float], Finding],
+        *,
+        budget: float,
+        seed: int,
+        progress: Callable[[Attack], None],
+    ):
+        self.entry, self.run, self.seed, self.progress = entry, run, seed, progress
+        self.attack = Attack(entry.id)
         self.start = time.monotonic()
         self.deadline = self.start + budget
-        self.seed = seed
         self.lock = threading.Lock()
 
-    def work(self, searcher: int) -> None:
+    def stop(self) -> None:
+        """Let the budget be spent; the run under way, which is for `run` to end, counts no more if it fails."""
+        self.deadline = time.monotonic()
+
+    def work(self, searcher: int = 0) -> None:
+        """Search, as one of several searchers, until the budget is spent."""
         from scipy.optimize import minimize
 
         points = self._points(searcher)
@@ -97,7 +112,7 @@ class _Search:
                         options={"maxfev": _LOCAL_RUNS, "initial_simplex": _simplex(best)},
                     )  # fmt: skip
         except _OutOfTime:
-            return
+            self.attack.seconds = round(time.monotonic() - self.start, 1)
 
     def _points(self, searcher: int) -> Iterator[tuple[np.ndarray, int]]:
         """Endless positions in the unit cube, each with a new seed."""
@@ -126,13 +141,14 @@ class _Search:
         with self.lock:
             if self.attack.worst is None or slack < self.attack.worst.slack:
                 self.attack.worst = finding
+                self.progress(self.attack)
         return min(slack, _UNINFORMATIVE)
 
     def _run(self, task: Task) -> Finding:
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise _OutOfTime
-        finding = self.workers.run(task, left)
+        finding = self.run(task, left)
         if finding.error and time.monotonic() >= self.deadline:
             raise _OutOfTime
         with self.lock:

@@ -69,7 +69,7 @@ def _card(finding: Finding, entry: Entry, pictures: list[dict[str, str]]) -> dic
         "formula": mathml(entry.formula) if entry.formula else "",
         "verdict": words.finding_verdict(finding, entry),
         "mark": words.mark(finding),
-        "tone": _tone(finding),
+        "tone": finding_tone(finding, entry),
         "rows": comparison_rows(finding),
         "pictures": pictures,
         "sources": [SOURCES[s].citation for s in entry.sources],
@@ -100,7 +100,10 @@ def _row_tone(comparison: Comparison) -> str:
     return "good" if comparison.as_expected else "bad"
 
 
-def _tone(finding: Finding) -> str:
+def finding_tone(finding: Finding, entry: Entry) -> str:
+    """The tone of the verdict: good, warn, bad or quiet; what is no theorem and not confirmed is no alarm."""
+    if finding.verdict is Verdict.FAILS and entry.empirical:
+        return "warn"
     if not finding.as_expected:
         return "bad"
     return {"holds": "good", "vacuous": "warn"}.get(str(finding.verdict), "quiet")

@@ -52,12 +52,11 @@ class Workers(contextlib.AbstractContextManager):
     def __init__(self, jobs: int = 1, *, memory: int | None = None):
         from pebble import ProcessPool
 
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._pool = ProcessPool(
             max_workers=jobs,
             context=multiprocessing.get_context("spawn"),
             initializer=worker.prepare,
-            initargs=(max(1, cores // jobs), memory or _physical_memory() // jobs, str(cache_directory() / "xla")),
+            initargs=(max(1, cores() // jobs), memory or physical_memory() // jobs, str(cache_directory() / "xla")),
         )
 
     def submit(self, task: Task, timeout: float) -> Any:
@@ -91,7 +90,7 @@ def collect(future: Any, task: Task, timeout: float) -> Finding:
     except Exception as error:  # whatever an entry raises is that entry's error, and no other's
         if "RESOURCE_EXHAUSTED" in str(error):
             return task.failed("ran out of memory; use fewer --jobs")
-        return task.failed(f"{type(error).__name__}: {_first_line(error)}")
+        return task.failed(in_words(error))
 
 
 def run_tasks(
@@ -113,12 +112,19 @@ def run_tasks(
                 yield collect(future, task, task.limit(timeout))
 
 
-def _physical_memory() -> int:
+def in_words(error: Exception) -> str:
+    """One line on what an entry raised."""
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+
+
+def cores() -> int:
+    """The processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def physical_memory() -> int:
+    """The bytes of memory that the machine has."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 8 * 2**30
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [""])[0]

@@ -3,6 +3,7 @@
 import importlib
 import os
 import pickle
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -28,14 +29,20 @@ def prepare(threads: int, memory: int, cache: str) -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-def perform(module: str, id: str, parameters: dict[str, Any], seed: int) -> str:
-    """Run one entry of a module and return its finding as a line of JSON."""
+def perform(
+    module: str,
+    id: str,
+    parameters: dict[str, Any],
+    seed: int,
+    observe: Callable[[Any], None] = lambda _: None,
+) -> str:
+    """Run one entry of a module and return its finding as a line of JSON; `observe` sees what comes on the way."""
     importlib.import_module(module)
     from .execution import run_entry
     from .registry import entry
 
     try:
-        return run_entry(entry(id), parameters, seed).dumps()
+        return run_entry(entry(id), parameters, seed, observe=observe).dumps()
     except Exception as error:
         raise _sendable(error) from None
     finally:
