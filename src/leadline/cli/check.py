@@ -1,6 +1,5 @@
 """`leadline check`: run entries and say whether they hold."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,26 +25,19 @@ def check(
 ) -> int:
     """Run entries: exit code 0 if all is as theory says (and every printed error fails), 1 if not, 2 on bad input."""
     from leadline.evidence.execution import versions
-    from leadline.evidence.runner import run_tasks
     from leadline.evidence.store import RunDirectory
 
     from . import show
+    from .running import run_left
 
     tasks = _tasks(ids or [], chapter, all, slow, set or [], seed)
-    workers = min(jobs or os.cpu_count() or 1, len(tasks))
     directory = RunDirectory(out or _unfinished(tasks))
     with directory.open() as run:
         if fresh:
             run.clear()
         done = run.done(tasks, versions())
-        left = [t for t in tasks if t.key not in done]
         show.resumed(run, len(done), kept=out is not None)
-        with show.progress(len(tasks), len(done), quiet=not left) as bar:
-            for finding in run_tasks(left, jobs=workers, timeout=timeout, running=bar.running):
-                run.append(finding)
-                done[finding.key] = finding
-                bar.finished(finding, announce=len(tasks) > show.FEW and not json)
-        findings = [done[t.key] for t in tasks]
+        findings = run_left(run, tasks, done, jobs=jobs, timeout=timeout, announce=not json)
         entries = {t.entry.id: t.entry for t in tasks}
         if out:
             show.draw(findings, entries, out)

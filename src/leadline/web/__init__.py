@@ -1,0 +1,12 @@
+"""The explorer, a local server of pages on which every entry can be run, and the book, the same pages as files."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submodules=["explorer", "pages", "runs"],
+    submod_attrs={
+        "book": ["write_book"],
+        "known_findings": ["KnownFindings", "State"],
+    },
+)

@@ -1,0 +1,11 @@
+"""What is shown: pages and fragments as HTML, the same for the explorer and the book."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "addresses": ["Addresses"],
+        "site": ["Site"],
+    },
+)

@@ -1,0 +1,51 @@
+"""Where pages are: the explorer and the book show the same ones, under different addresses."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """The addresses of pages as seen from one page.
+
+    `root` leads from that page to the top; `suffix` is what a file in the book ends with. `live` where a server runs
+    what is asked of it.
+
+    >>> Addresses("/").entry("novikoff-bound"), Addresses("../", ".html", live=False).entry("novikoff-bound")
+    ('/entries/novikoff-bound', '../entries/novikoff-bound.html')
+    """
+
+    root: str = "/"
+    suffix: str = ""
+    live: bool = True
+
+    @property
+    def home(self) -> str:
+        return f"{self.root}index{self.suffix}" if self.suffix else self.root
+
+    @property
+    def search(self) -> str:
+        return self._page("search")
+
+    @property
+    def studies(self) -> str:
+        return self._page("studies")
+
+    @property
+    def sources(self) -> str:
+        return self._page("sources")
+
+    @property
+    def errata(self) -> str:
+        return self._page("errata")
+
+    def chapter(self, name: str) -> str:
+        return self._page(f"chapters/{name}")
+
+    def entry(self, id: str) -> str:
+        return self._page(f"entries/{id}")
+
+    def asset(self, name: str) -> str:
+        return f"{self.root}assets/{name}"
+
+    def _page(self, name: str) -> str:
+        return f"{self.root}{name}{self.suffix}"

@@ -1,0 +1,74 @@
+"""What the library offers: signatures as written, prose as HTML, examples that run as they are copied."""
+
+import ast
+import contextlib
+import doctest
+import io
+
+import pytest
+
+from leadline.web.pages.library_objects import library_object, prose_html
+
+RUN = (
+    "bayes.grid_posterior", "kernels.Subsequence", "learning.top_k_error", "sloppiness.wishart_edges",
+    "stochastic.conditional_information", "perceptrons.fit", "coding.dct_reconstruct",
+)  # fmt: skip
+
+
+def session(code: str) -> str:
+    """What Python prints when the code is put in line by line."""
+    names, printed = {"__name__": "__main__"}, io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        for statement in ast.parse(code).body:
+            exec(compile(ast.Interactive([statement]), "example", "single"), names)
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_an_example_runs_as_it_is_copied_and_prints_what_is_shown(name):
+    told = library_object(name)
+    want = "".join(e.want for e in doctest.DocTestParser().get_examples(told.example + "\n"))
+    assert want
+    assert session(told.code) == want
+
+
+def test_imports_are_those_a_reader_would_write():
+    code = library_object("optimisation.nesterov").code
+    assert code.startswith("import jax.numpy as jnp\nfrom leadline.optimisation import nesterov\n\nrule, y = ")
+    assert library_object("features.gabor_features").code.startswith(
+        "import numpy as np\nfrom leadline.features import gabor_bank, gabor_features\n\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("learning.top_k_error", "top_k_error(labels: Labels, scores: Scores, k: int) -> float"),
+        ("kernels.Subsequence", "Subsequence(length: int = 2, decay: float = 0.5)\n    .__call__(x, z)"),
+        (
+            "kernels.ridge_leverage",
+            'ridge_leverage(\n    gram: Float[Array | np.ndarray, "n n"],\n    penalty: float,\n)',
+        ),
+        (
+            "learning.lasso",
+            "lasso(\n    x: Inputs,\n    y: Targets,\n    penalty: Scalar,\n    *,\n    intercept: bool = True,",
+        ),
+        ("kernel_machines.Paths", 'Paths(values: Float[np.ndarray, "count m"], jitter: float)'),
+        ("networks.MLP", "MLP(\n    widths: Sequence[int],\n"),
+        ("stochastic.SAMPLERS", "SAMPLERS: 'replacement', 'reshuffle', 'shuffle once', 'sequential'"),
+        ("learning.LOSSES", "LOSSES: 'squared', 'half_squared', "),
+    ],
+)
+def test_signatures_are_as_the_source_writes_them(name, start):
+    assert library_object(name).signature.startswith(start)
+
+
+def test_tables_have_no_documentation_of_their_own():
+    assert library_object("learning.LOSSES")[2:] == ("", "", "")
+
+
+def test_mathematics_in_prose_is_no_markup():
+    assert prose_html("a*b*c < d_i_ & `x_1`") == "<p>a*b*c &lt; d_i_ &amp; <code>x_1</code></p>\n"
+    assert prose_html("# no title\n\n<b>[x](y)</b>") == "<p># no title</p>\n<p>&lt;b&gt;[x](y)&lt;/b&gt;</p>\n"
+    assert "<pre><code>w = u\n</code></pre>" in prose_html("so that\n\n    w = u\n\nholds")
+    assert "<li>one</li>" in prose_html("- one\n- two").replace("<p>", "").replace("</p>", "")
