@@ -1,0 +1,12 @@
+"""Runs that pages ask for: a queue, worker processes that may die, and what followers are told."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "queue": ["Runs"],
+        "run": ["Run"],
+        "run_events": ["Busy", "Event", "Known", "Wanted"],
+    },
+)

@@ -1,0 +1,187 @@
+"""The queue of runs behind the explorer: first in, first out, a few at a time, all in one asyncio loop."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+from leadline.claims import CHAPTERS
+from leadline.evidence.comparison import Comparison
+from leadline.evidence.falsifier import Attack
+from leadline.evidence.finding import Finding
+from leadline.evidence.runner import Task
+
+from .live_search import live_search
+from .run import Run
+from .run_events import Busy, Event, Known, Wanted
+from .worker_processes import JobFailed, WorkerProcesses
+
+_REMEMBERED = 60.0  # seconds after the end
+_CLAIMS = tuple(f"leadline.claims.{chapter}" for chapter in CHAPTERS)
+
+
+class Runs:
+    """The runs that wait, that are under way, and that ended less than a minute ago.
+
+    At most `slots` are under way and `waiting` wait; each has `timeout` seconds (ten times that where its entry is
+    slow) and `memory` bytes. `known` remembers findings. A run that nobody follows for `patience` seconds is cancelled.
+    Workers import `modules` before they are asked anything; there is one more of them than slots, so that a run that
+    is cancelled does not make the next wait for a new process.
+    """
+
+    def __init__(
+        self,
+        *,
+        known: Known,
+        slots: int = 2,
+        waiting: int = 32,
+        timeout: float = 120.0,
+        memory: int | None = None,
+        patience: float = 5.0,
+        modules: tuple[str, ...] = _CLAIMS,
+    ):
+        self._known, self._slots, self._waiting = known, slots, waiting
+        self._timeout, self._patience = timeout, patience
+        self._workers = WorkerProcesses(slots + 1, at_once=slots, modules=modules, memory=memory)
+        self._runs: dict[str, Run] = {}
+        self._pages: dict[str, Run] = {}
+        self._queue: list[Run] = []
+        self._under_way: dict[Run, asyncio.Task] = {}
+
+    @property
+    def running(self) -> int:
+        return len(self._under_way)
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    async def start(self) -> None:
+        """Start the worker processes; they get ready while the server answers already."""
+        self._workers.start()
+
+    async def stop(self) -> None:
+        """Cancel every run and end the worker processes."""
+        for run in list(self._runs.values()):
+            self._end(run, "closed")
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await self._workers.stop()
+
+    def ask(self, wanted: Wanted) -> Run:
+        """A new run of what is wanted; BadInput where that cannot be, Busy where too many wait already.
+
+        It replaces the run that was asked for the same page before. A check that was made before is done at once.
+        """
+        task = wanted.task()
+        if wanted.page in self._pages:
+            self._end(self._pages[wanted.page], "replaced")
+        finding = self._known.find(task) if wanted.kind == "check" else None
+        if finding is None and len(self._queue) >= self._waiting:
+            raise Busy(f"{self._waiting} runs wait already; try again when some are done.")
+        run = Run(wanted, task)
+        self._runs[run.token] = run
+        if wanted.page:
+            self._pages[wanted.page] = run
+        if finding is not None:
+            self._finish(run, Event("done", finding))
+        else:
+            self._queue.append(run)
+            self._await_follower(run)
+            self._advance()
+        return run
+
+    def find(self, token: str) -> Run | None:
+        return self._runs.get(token)
+
+    def cancel(self, run: Run) -> None:
+        self._end(run, "cancelled")
+
+    async def follow(self, run: Run) -> AsyncIterator[Event]:
+        """What happens to a run, from its beginning to its end; of one that waits only its position, once."""
+        run.followers += 1
+        try:
+            if run in self._queue:
+                yield Event("queued", {"position": self._queue.index(run) + 1, "running": self.running})
+            else:
+                async with contextlib.aclosing(run.events()) as events:
+                    async for event in events:
+                        yield event
+        finally:
+            run.followers -= 1
+            self._await_follower(run)
+
+    def _await_follower(self, run: Run) -> None:
+        """Cancel the run when its patience is over, unless somebody follows it then."""
+        if run.end is None and not run.followers:
+            run.left_at = asyncio.get_running_loop().time()
+            asyncio.get_running_loop().call_later(self._patience, self._close_if_left, run, run.left_at)
+
+    def _close_if_left(self, run: Run, left_at: float) -> None:
+        if not run.followers and run.left_at == left_at:
+            self._end(run, "closed")
+
+    def _end(self, run: Run, reason: str) -> None:
+        """End a run that is not over yet, before its result is there."""
+        if run.end is None:
+            self._finish(run, Event("ended", reason))
+            if run in self._queue:
+                self._queue.remove(run)
+            else:
+                self._under_way[run].cancel()
+
+    def _finish(self, run: Run, end: Event) -> None:
+        if run.end is None:
+            run.finish(end)
+            asyncio.get_running_loop().call_later(_REMEMBERED, self._forget, run)
+
+    def _forget(self, run: Run) -> None:
+        self._runs.pop(run.token, None)
+        if self._pages.get(run.wanted.page) is run:
+            del self._pages[run.wanted.page]
+
+    def _advance(self) -> None:
+        """Begin runs while there are free slots."""
+        while self._queue and len(self._under_way) < self._slots:
+            run = self._queue.pop(0)
+            run.begin()
+            work = self._under_way[run] = asyncio.create_task(self._carry_out(run))
+            # Not in a `finally`: a task that is cancelled before its first step never enters its body.
+            work.add_done_callback(lambda _, run=run: self._leave(run))
+
+    def _leave(self, run: Run) -> None:
+        self._finish(run, Event("ended", "failed"))  # unless it is over: a defect of the explorer ended it
+        del self._under_way[run]
+        self._advance()
+
+    async def _carry_out(self, run: Run) -> None:
+        result = await self._result(run)
+        self._finish(run, Event("done", result))
+        if run.wanted.kind == "check" and not result.error:
+            self._known.keep(result)
+
+    async def _result(self, run: Run) -> Finding | Attack | str:
+        wanted = run.wanted
+        if wanted.kind == "check":
+            return await self._finding(run.task, run.task.limit(self._timeout), run.saw)
+        if wanted.kind == "falsify":
+            await self._workers.available()  # a budget is for searching, not for waiting
+            return await live_search(
+                wanted.entry, self._finding, budget=wanted.budget, seed=wanted.seed, report=run.attacked
+            )
+        try:
+            return await self._workers.perform("example", (wanted.object,), self._timeout)
+        except TimeoutError:
+            return f"The example was stopped after {self._timeout:g} s, its time limit."
+        except JobFailed as why:
+            return f"The example did not end: {why}."
+
+    async def _finding(
+        self, task: Task, limit: float, observe: Callable[[Comparison], None] = lambda _: None
+    ) -> Finding:
+        """The task's finding; a crash, a time-out or a lack of memory is its error."""
+        arguments = (task.entry.module, task.entry.id, task.parameters, task.seed)
+        try:
+            return await self._workers.perform("check", arguments, limit, observe)
+        except TimeoutError:
+            return task.failed(f"stopped after {limit:g} s, its time limit", limit)
+        except JobFailed as why:
+            return task.failed(str(why))
