@@ -8,12 +8,14 @@ from typer.exceptions import TyperException
 
 from .advise import advise
 from .audit import audit
+from .book import book
 from .check import check
 from .cite import cite
 from .claims import claims
 from .data import data
 from .falsify import falsify
 from .landscape import landscape
+from .serve import serve
 from .stress import stress
 from .study import study
 from .train import Stopped, train
@@ -30,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(study)
+app.command()(serve)
+app.command()(book)
 app.command()(claims)
 app.command()(check)
 app.command()(falsify)
