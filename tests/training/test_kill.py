@@ -53,6 +53,7 @@ def assert_identical(tmp_path, moments):
     assert all(np.array_equal(arrays[name], alone[1][name]) for name in arrays)
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_no_trace(tmp_path):
     assert_identical(tmp_path, [0.02])
 
