@@ -148,7 +148,7 @@ def test_ctrl_c_ends_it_with_its_streams_and_its_workers(explorer):
         assert time.monotonic() - start < 10  # a second or two where nothing else keeps the machine busy
         assert b"event: ended" in events.read()
     assert (explorer.process.returncode, out) == (0, "")
-    assert err.replace("WARNING:  Invalid HTTP request received.\n", "") == ""
+    assert err.replace("Invalid HTTP request received.\n", "") == ""
     while explorer.relatives() and time.monotonic() - start < 15:  # what cleans up after the workers goes last
         time.sleep(0.05)
     assert explorer.relatives() == []

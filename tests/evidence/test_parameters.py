@@ -91,7 +91,7 @@ def test_unset_parameters_have_their_defaults():
     assert resolve(PARAMETERS, {"bias": "yes"}) == {"dim": 20, "margin": 0.1, "order": "cyclic", "bias": True}
 
 
-@pytest.mark.parametrize("value", [True, "x", None, float("nan")])
+@pytest.mark.parametrize("value", [True, "x", None, float("nan"), 10**400])
 def test_a_number_is_not_a_truth_value_or_a_word(value):
     with pytest.raises(BadInput):
         Parameter("n", int, 1, Range(0, 5)).validate(value)

@@ -57,7 +57,7 @@ def served() -> Iterator[Served]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         hosts = Hosts(port=listener.getsockname()[1])
         app = create_app(Site(known), runs, Shelf(), hosts)
-        server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_level="warning", timeout_graceful_shutdown=1))
+        server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_config=None, timeout_graceful_shutdown=1))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
         thread.start()
         yield Served(hosts.address, runs)

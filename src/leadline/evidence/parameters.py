@@ -53,7 +53,7 @@ class Parameter:
                 allowed = ", ".join(_show(o) for o in self.domain.options)
                 raise BadInput(f"{self.name} = {_show(value)} is not one of {allowed}.")
             return value
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
             raise BadInput(f"{self.name} = {_show(value)} is not a finite number; {self._expected()}.")
         if self.type is int and value != int(value):
             raise BadInput(f"{self.name} = {value} is not a whole number; {self._expected()}.")
@@ -137,6 +137,13 @@ def resolve(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> dict[s
         name: p.parse(given[name]) if isinstance(given.get(name), str) else p.validate(given.get(name, p.default))
         for name, p in known.items()
     }
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def _show(value: Any) -> str:

@@ -75,7 +75,7 @@ def test_an_attack_and_an_example_are_told():
     best, end = map(told, stream(Event("attack", attack), Event("done", attack), kind="falsify")[1:])
     assert best[0] == "attack"
     assert "7" in best[1]["html"]
-    assert (end[0], end[1]["verdict"], end[1]["tone"]) == ("done", "not broken", "good")
+    assert (end[0], end[1]["verdict"], end[1]["tone"]) == ("done", "no violation found", "good")
     (done,) = map(told, stream(Event("done", "<b>3</b>"), kind="example")[1:])
     assert "&lt;b&gt;3" in done[1]["html"]
 

@@ -11,6 +11,7 @@ from leadline.evidence import Attack, Finding
 from leadline.evidence.gallery import finding_tone
 from leadline.evidence.words import finding_verdict, mark
 
+from ..pages.attack_view import attack_verdict
 from ..pages.site import Site
 from ..runs import Event, Run, Runs
 
@@ -77,9 +78,9 @@ def _done(site: Site, run: Run, outcome: Finding | Attack | str) -> dict[str, An
         return {"html": site.example(outcome), "verdict": "", "tone": "quiet", "mark": ""}
     entry = run.wanted.entry
     if isinstance(outcome, Attack):
+        verdict, shape, tone = attack_verdict(outcome, running=False)
         html = site.attack(entry, outcome, running=False)
-        return {"html": html, **({"verdict": "broken", "tone": "bad", "mark": "✗"} if outcome.violated else
-                                 {"verdict": "not broken", "tone": "good", "mark": "✓"})}  # fmt: skip
+        return {"html": html, "verdict": verdict, "tone": tone, "mark": shape}
     return {
         "html": site.result(run.task, outcome),
         "verdict": finding_verdict(outcome, entry),

@@ -58,8 +58,10 @@ class _Server(uvicorn.Server):
     """Uvicorn, with streams that are told when it stops: it would wait for them and then complain."""
 
     def __init__(self, app, runs: Runs):
+        # Without a configuration of its own for logging, which would close the handlers of other libraries.
         config = uvicorn.Config(
-            app, loop="asyncio", http="h11", ws="none", lifespan="on", log_level="warning", access_log=False,
+            app, loop="asyncio", http="h11", ws="none", lifespan="on", log_config=None, log_level="warning",
+            access_log=False,
             server_header=False, limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=1,
         )  # fmt: skip
         super().__init__(config)

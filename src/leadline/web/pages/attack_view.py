@@ -12,7 +12,7 @@ from .same_again import setting, view_address
 
 def attack_view(entry: Entry, attack: Attack, to: Addresses, *, running: bool) -> dict[str, Any]:
     """What the template shows of an attack."""
-    verdict, mark, tone = _verdict(attack, running)
+    verdict, mark, tone = attack_verdict(attack, running=running)
     return {
         "verdict": verdict,
         "mark": mark,
@@ -23,7 +23,8 @@ def attack_view(entry: Entry, attack: Attack, to: Addresses, *, running: bool) -
     }
 
 
-def _verdict(attack: Attack, running: bool) -> tuple[str, str, str]:
+def attack_verdict(attack: Attack, *, running: bool) -> tuple[str, str, str]:
+    """How it stands, in words, as a shape and as a tone."""
     if attack.violated:
         return "violated", "✗", "bad"
     if running:
