@@ -23,7 +23,7 @@ DROPPED_EVERY = 20  # entries, as the workers of `leadline check` do
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("chapters", nargs="*", default=leadline.claims.CHAPTERS)
-    parser.add_argument("--limit", type=float, default=1.0)
+    parser.add_argument("--limit", type=float, default=0.5)
     arguments = parser.parse_args()
     leadline.claims.load()
     known = dict(line.split() for line in HEAVY.read_text().splitlines()) if HEAVY.exists() else {}

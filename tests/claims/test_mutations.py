@@ -126,8 +126,8 @@ def nothing_compiled_is_kept():
     jax.clear_caches()
 
 
-CASES = [  # each compiles its entry anew; a sixth of them is enough for every run of the tests
-    pytest.param(*mutation, id=mutation[0], marks=[] if index % 6 == 0 else [pytest.mark.slow])
+CASES = [  # each compiles its entry anew; a tenth of them is enough for every run of the tests
+    pytest.param(*mutation, id=mutation[0], marks=[] if index % 10 == 0 else [pytest.mark.slow])
     for index, mutation in enumerate(MUTATIONS)
 ]
 

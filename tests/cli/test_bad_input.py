@@ -46,7 +46,7 @@ def test_an_out_that_is_a_file_is_refused_and_untouched(leadline, tmp_path):
 
 
 @pytest.mark.parametrize("occupied", ["figures", "index.html"])
-def test_an_out_whose_files_cannot_be_written_is_said(leadline, tmp_path, occupied):
+def test_an_out_whose_files_cannot_be_written_is_said(leadline, tmp_path, occupied, runs_here):
     """A file where a directory should be, and a directory where a file should be: root may write anything else."""
     target = tmp_path / "out"
     target.mkdir()
@@ -58,7 +58,7 @@ def test_an_out_whose_files_cannot_be_written_is_said(leadline, tmp_path, occupi
     assert (target / "findings.jsonl").read_text().count("\n") == 1
 
 
-def test_a_full_disk_while_drawing_leaves_no_part_of_a_file(leadline, tmp_path, monkeypatch):
+def test_a_full_disk_while_drawing_leaves_no_part_of_a_file(leadline, tmp_path, monkeypatch, runs_here):
     def full(source, target):
         raise OSError(28, "No space left on device")
 
@@ -69,7 +69,7 @@ def test_a_full_disk_while_drawing_leaves_no_part_of_a_file(leadline, tmp_path, 
     assert [p for p in (tmp_path / "out").rglob("*") if p.suffix in (".part", ".svg", ".png")] == []
 
 
-def test_a_damaged_line_is_reported_and_its_entry_runs_again(leadline, tmp_path):
+def test_a_damaged_line_is_reported_and_its_entry_runs_again(leadline, tmp_path, runs_here):
     out = tmp_path / "out"
     leadline("check", "gelu", "margin-sign", "--out", out)
     lines = (out / "findings.jsonl").read_text().splitlines()

@@ -8,7 +8,7 @@ from leadline.evidence.falsifier import Search
 
 
 def test_a_wrong_bound_is_broken_near_its_worst_point():
-    attack = falsify(entry("sample-slow-descent"), budget=15, jobs=2)
+    attack = falsify(entry("sample-slow-descent"), budget=8, jobs=2)
     assert attack.violated
     assert attack.worst.comparisons[0].measured == pytest.approx(0.25, abs=0.002)
     assert "--set x=" in attack.worst.command

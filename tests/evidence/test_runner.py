@@ -17,7 +17,7 @@ def eventful():
     """One run with every kind of mishap, two workers, a short time limit and 2 GiB for each worker."""
     ids = ("sample-crash", "sample-holds", "sample-raises", "sample-sleeps", "sample-64-bit", "sample-hungry",
            "sample-unmet", "sample-silent", "sample-raises-what-cannot-be-sent")  # fmt: skip
-    return findings(*ids, jobs=2, timeout=20, memory=2 * 2**30)
+    return findings(*ids, jobs=2, timeout=8, memory=2 * 2**30)
 
 
 def test_every_task_has_a_finding_whatever_happened_to_the_others(eventful):
@@ -45,7 +45,7 @@ def test_an_exception_that_cannot_be_sent_is_reported_in_words(eventful):
 
 
 def test_a_time_out_names_the_limit(eventful):
-    assert "stopped after 20 s" in eventful["sample-sleeps"].error
+    assert "stopped after 8 s" in eventful["sample-sleeps"].error
 
 
 def test_too_little_memory_is_said(eventful):

@@ -157,6 +157,7 @@ def test_wrong_settings_are_named(sample, change, message):
         training.fit(network(), sample, **settings)
 
 
+@pytest.mark.slow
 def test_a_step_that_is_too_long_is_said_to_be(tmp_path):
     x = np.ones((16, 1))
     net = MLP((1, 1), bias=False, key=jax.random.key(0))
@@ -179,6 +180,7 @@ def test_a_step_that_is_too_long_is_said_to_be(tmp_path):
     assert np.isfinite(json.loads(lines[-1])["loss"])
 
 
+@pytest.mark.slow
 def test_outputs_that_overflow_before_any_step_are_said_to(sample):
     net = eqx.tree_at(lambda n: n.layers[1].weight, network(), jnp.full((10, 16), 1e308))
     with pytest.raises(training.Diverged, match="before any step") as caught:
@@ -186,6 +188,7 @@ def test_outputs_that_overflow_before_any_step_are_said_to(sample):
     assert caught.value.step == 0
 
 
+@pytest.mark.slow
 def test_a_loss_that_breaks_by_itself_is_told_from_long_steps():
     net = eqx.tree_at(lambda n: n.layers[0].weight, MLP((1, 1), bias=False, key=KEY), jnp.ones((1, 1)))
     # Descent on √w with step 0.3 goes 1, 0.85, 0.69, 0.51, 0.30, 0.019 and then below 0.

@@ -81,13 +81,15 @@ def _small_report() -> Report:
 
 
 KINDS = (
-    "home", "chapter", "entry-not-run", "entry-run", "entry-mistake", "entry-in-book", "method", "search",
-    "search-in-vain", "studies", "studies-empty", "sources", "errata", "errata-empty", "message",
-    "gallery/index", "report/report", "against",
+    "home", "chapter", "entry-run", "method", "search", "studies", "sources", "errata", "message", "gallery/index",
+    "report/report",
+)  # fmt: skip
+VARIANTS = (
+    "entry-not-run", "entry-mistake", "entry-in-book", "search-in-vain", "studies-empty", "errata-empty", "against",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in VARIANTS)])
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(chromium, pages, kind):
     with reading(chromium, (pages / f"{kind}.html").as_uri(), width=360) as seen:
         wrong = [f"phone: {each}" for each in violations(seen.page)] + _too_wide(seen.page)

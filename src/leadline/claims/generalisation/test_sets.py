@@ -12,7 +12,7 @@ def failure(n, p, eps):
     """P(|p̂ − p| > ε) of the share p̂ in n trials, exactly; p and n broadcast."""
     from scipy.special import bdtr, bdtrc
 
-    n, p = np.broadcast_arrays(np.asarray(n, float), np.asarray(p, float))
+    n, p = np.broadcast_arrays(np.asarray(n, int), np.asarray(p, float))
     above = np.floor(n * (p + eps) + 1e-9)
     below = np.ceil(n * (p - eps) - 1e-9) - 1
     high = np.where(above < n, bdtrc(np.minimum(above, n), n, p), 0.0)

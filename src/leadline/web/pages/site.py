@@ -95,7 +95,7 @@ class Site:
     def row(self, comparison: Comparison) -> str:
         """One row of the table of comparisons, as it comes."""
         (row,) = comparison_rows(Finding("", {}, 0, comparisons=(comparison,)))
-        return str(_template("rows.html").module.row(row))
+        return str(_template("table.html").module.row(row))
 
     def attack(self, entry: Entry, attack: Attack, *, running: bool) -> str:
         """The search for a counterexample: best so far, or its end."""
