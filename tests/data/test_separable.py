@@ -6,7 +6,14 @@ from scipy import stats
 from leadline import data
 
 
-@pytest.mark.parametrize(("dim", "margin"), [(1, 0.0), (1, 0.9), (2, 0.3), (2, 0.8), (20, 0.05), (20, 0.4)])
+@pytest.mark.parametrize(
+    ("dim", "margin"),
+    [
+        (2, 0.3),
+        (20, 0.05),
+        *(pytest.param(*c, marks=pytest.mark.slow) for c in [(1, 0.0), (1, 0.9), (2, 0.8), (20, 0.4)]),
+    ],
+)
 def test_heights_and_radii_follow_the_uniform_law_of_the_cut_ball(dim, margin):
     x, y, u = (np.asarray(part) for part in data.separable_ball(4000, dim, margin, key=jax.random.key(dim)))
     heights = y * (x @ u)

@@ -153,6 +153,7 @@ def test_a_matrix_spread_over_the_cores_is_the_closed_form_and_exactly_symmetric
     np.testing.assert_array_equal(found, found.T)
 
 
+@pytest.mark.slow
 def test_images_spread_over_the_cores_have_the_kernels_of_a_few():
     images = RNG.normal(size=(40, 4, 4, 1))
     network = iw.serial(conv(padding="SAME"), iw.Relu(), iw.GlobalAvgPool(), LAST)

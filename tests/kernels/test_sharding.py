@@ -49,6 +49,7 @@ def answer(process):
     return json.loads(out.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_eight_devices_hold_a_block_each_and_give_the_same_numbers():
     devices, blocks, errors = answer(start(flags="--xla_force_host_platform_device_count=8"))
     assert devices == 8

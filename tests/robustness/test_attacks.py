@@ -168,6 +168,7 @@ def test_attacks_say_what_is_wrong(line, points):
         robustness.deepfool(linear, rows, points, overshoot=0.0)
 
 
+@pytest.mark.slow
 def test_the_bracket_of_two_linear_classes_closes_at_the_exact_distance():
     two = robustness.LinearScores(jnp.array([[0.0, 0.0], [1.0, -2.0]]), jnp.zeros(2))
     x = np.array([[1.0, 0.0], [3.0, 0.0], [0.5, -0.5]])

@@ -15,6 +15,7 @@ HELD = (X[:7] + 0.1, np.sin(X[:7] + 0.1).sum(axis=1))
 SETTINGS = {"loss": "squared", "epochs": 4, "batch": 16}
 
 
+@pytest.mark.slow
 def test_seeds_widths_and_rates_are_trained_as_they_would_be_alone():
     nets = [MLP((3, w, 4, 1), "sigmoid", bias_scale=0.5, key=jax.random.key(w)) for w in (2, 5)]
     rates = [0.3, 0.03]
