@@ -65,6 +65,7 @@ def test_killing_a_check_at_random_moments_loses_nothing_but_time(undisturbed, t
     assert without_times(out) == without_times(undisturbed / "out")
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_with_a_sentence_and_leaves_a_run_that_goes_on(undisturbed, tmp_path):
     process = start(tmp_path / "out", undisturbed / "cache")
     while not (tmp_path / "out" / "findings.jsonl").exists():

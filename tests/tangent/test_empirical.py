@@ -89,6 +89,7 @@ def test_the_kernel_is_the_product_of_jacobians_in_small_pieces_too(name, monkey
     assert (np.asarray(pieces) == np.asarray(pieces).T).all()
 
 
+@pytest.mark.slow
 def test_all_methods_the_layers_and_the_trace_agree():
     f, params = cases()["mixed"][:2]
     x1, x2 = draw(6, 3), draw(4, 3)
