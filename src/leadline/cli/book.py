@@ -1,7 +1,5 @@
 """`leadline book`: all entries with their findings as a static site."""
 
-import contextlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,7 +42,7 @@ def book(
         wanted = [t for t in tasks if t.entry.id in asked or t.key in done]
         found = run_left(run, wanted, done, jobs=jobs, timeout=timeout, announce=True)
         drawings = Drawings(cache_directory() / "drawings")
-        with _writing(len(tasks)) as advance:
+        with show.advancing("writing pages", len(tasks)) as advance:
             write_book(out, found, drawings, advance)
         drawings.prune()
     show.report(found, {t.entry.id: t.entry for t in tasks}, as_json=False, out=None)
@@ -53,26 +51,11 @@ def book(
     return 0
 
 
-@contextlib.contextmanager
-def _writing(total: int) -> Iterator[Callable[[], None]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-
-    from . import show
-
-    with show.vanishing_bar(TextColumn("writing pages"), BarColumn(), MofNCompleteColumn()) as bar:
-        task = bar.add_task("write", total=total)
-        yield lambda: bar.advance(task)
-
-
 def _taken(directory: Path, tasks: "list[Task]") -> "dict[tuple, Finding]":
     """What a directory of `leadline check` has of these tasks, by the present version."""
-    from leadline.evidence.parameters import BadInput
     from leadline.evidence.store import RunDirectory
 
-    given = RunDirectory(directory)
-    if not given.file.is_file():
-        raise BadInput(f"There is no {given.file.name} in {directory}; give a directory of `leadline check --out`.")
-    return _done(given, tasks)
+    return _done(RunDirectory(directory).existing(), tasks)
 
 
 def _kept(run: "RunDirectory", tasks: "list[Task]") -> "dict[tuple, Finding]":

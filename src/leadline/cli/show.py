@@ -151,15 +151,15 @@ def draw(findings: list[Finding], entries: dict[str, Entry], out: Path) -> None:
     """Write figures and a page, with a progress bar."""
     from leadline.evidence.gallery import write_gallery
 
-    with drawing(sum(len(f.figures) for f in findings)) as advance:
+    with advancing("drawing figures", sum(len(f.figures) for f in findings)) as advance:
         write_gallery(out, findings, entries, advance)
 
 
 @contextlib.contextmanager
-def drawing(total: int) -> Iterator[Callable[[], None]]:
-    columns = (TextColumn("drawing figures"), BarColumn(), MofNCompleteColumn())
-    with vanishing_bar(*columns) as bar:
-        task = bar.add_task("draw", total=total)
+def advancing(text: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar that says what is done and moves on with each call."""
+    with vanishing_bar(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()) as bar:
+        task = bar.add_task(text, total=total)
         yield lambda: bar.advance(task)
 
 

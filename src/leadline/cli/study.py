@@ -85,8 +85,9 @@ def _studied(wish: "Wish", out: Path, only: list[str], fresh: bool, quiet: bool)
 
 def _side_by_side(first: "Report", second: "Report", place: Path) -> Path:
     from leadline.study import comparison_html
+    from leadline.study.report import SIDE_BY_SIDE
     from leadline.whole_files import write_whole
 
-    page = place / "against.html"
+    page = place / SIDE_BY_SIDE
     write_whole(page, comparison_html(first, second).encode())
     return page

@@ -6,6 +6,7 @@ from typing import Any
 
 from .comparison import Comparison, Verdict
 from .figure import Figure
+from .parameters import as_word
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Finding:
         """The command that gives this finding again."""
         if self.asked:
             return self.asked
-        settings = "".join(f" --set {name}={_word(value)}" for name, value in self.parameters.items())
+        settings = "".join(f" --set {name}={as_word(value)}" for name, value in self.parameters.items())
         return f"leadline check {self.id}{settings} --seed {self.seed}"
 
     def to_json(self, *, figures: bool = True) -> dict[str, Any]:
@@ -104,7 +105,3 @@ class Finding:
 
 def task_key(id: str, parameters: dict[str, Any], seed: int) -> tuple:
     return (id, tuple(sorted(parameters.items())), seed)
-
-
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

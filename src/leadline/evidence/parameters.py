@@ -139,6 +139,11 @@ def resolve(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> dict[s
     }
 
 
+def as_word(value: Any) -> str:
+    """A value as the command line and addresses write it, and `Parameter.parse` reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _finite(value: float) -> bool:
     try:
         return math.isfinite(value)
@@ -147,4 +152,4 @@ def _finite(value: float) -> bool:
 
 
 def _show(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"'{value}'" if isinstance(value, str) else str(value)
+    return f"'{value}'" if isinstance(value, str) else as_word(value)

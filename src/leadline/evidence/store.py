@@ -29,6 +29,12 @@ class RunDirectory:
     def file(self) -> Path:
         return self.path / FINDINGS
 
+    def existing(self) -> "RunDirectory":
+        """This directory, which a user named to read from; BadInput if no run has left findings there."""
+        if not self.file.is_file():
+            raise BadInput(f"There is no {FINDINGS} in {self.path}; give a directory of `leadline check --out`.")
+        return self
+
     @contextlib.contextmanager
     def open(self) -> Iterator["RunDirectory"]:
         """Create the directory and hold it, so that no second run writes to it meanwhile."""

@@ -18,6 +18,7 @@ from .subject import Subject
 
 REPORT = "report.json"
 PAGE = "report.html"
+SIDE_BY_SIDE = "against.html"
 FINDINGS = 3  # of the summary
 
 

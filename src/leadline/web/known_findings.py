@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from leadline.evidence import BadInput, Entry, Finding, Task, entries, versions
+from leadline.evidence import BadInput, Entry, Finding, RunDirectory, Task, entries, versions
 from leadline.evidence.gallery import finding_tone
-from leadline.evidence.store import FINDINGS, append_line
+from leadline.evidence.store import append_line
 from leadline.evidence.words import finding_verdict, mark
 from leadline.whole_files import whole_file
 
@@ -60,9 +60,7 @@ class KnownFindings:
         self._states: dict[str, State] = {}
         self._recent: OrderedDict[tuple, Finding] = OrderedDict()
         if directory is not None:
-            if not (directory / FINDINGS).is_file():
-                raise BadInput(f"There is no {FINDINGS} in {directory}; give a directory of `leadline check --out`.")
-            self._index(directory / FINDINGS)
+            self._index(RunDirectory(directory).existing().file)
         if own is not None:
             self._open_own(own)
 

@@ -8,7 +8,7 @@ from typing import Any
 from leadline.evidence import BadInput, Entry, Task, entry
 from leadline.suggestions import unknown
 
-from ..runs import Wanted
+from ..runs.run_events import LARGEST_SEED, Wanted, checked_seed
 
 _SEED = "seed"
 _FIELDS: dict[str, tuple[type, ...]] = {
@@ -81,7 +81,5 @@ def _whole_number(digits: str) -> int | float:
 
 def _seed(value: int | str) -> int:
     if isinstance(value, str) and not re.fullmatch("[0-9]{1,10}", value):
-        raise BadInput(f"seed = '{value[:40]}' is not a whole number; give one from 0 to 2147483647.")
-    if not 0 <= int(value) < 2**31:
-        raise BadInput(f"seed = {value} is outside its range; give a whole number from 0 to 2147483647.")
-    return int(value)
+        raise BadInput(f"seed = '{value[:40]}' is not a whole number; give one from 0 to {LARGEST_SEED}.")
+    return checked_seed(int(value))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from leadline.evidence import BadInput
+from leadline.study.report import PAGE, REPORT, SIDE_BY_SIDE
 
-REPORT, PAGE, SIDE_BY_SIDE = "report.json", "report.html", "against.html"
 LARGEST = 50 * 2**20  # bytes
 _UNREADABLE = f"Its {REPORT} cannot be read."
 

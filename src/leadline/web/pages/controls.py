@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leadline.evidence import Parameter, Range
+from leadline.evidence.parameters import as_word
 
 POSITIONS = 1000  # of a slider
 
@@ -36,13 +37,8 @@ def controls(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> list
     return [_control(p, values.get(p.name, p.default)) for p in parameters]
 
 
-def text(value: Any) -> str:
-    """A value as the address and the command line write it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _control(parameter: Parameter, value: Any) -> Control:
-    shown, default = text(value), text(parameter.default)
+    shown, default = as_word(value), as_word(parameter.default)
     domain = parameter.domain
     if isinstance(domain, Range):
         return Control(
@@ -52,7 +48,7 @@ def _control(parameter: Parameter, value: Any) -> Control:
         )  # fmt: skip
     if parameter.type is bool:
         return Control(parameter.name, "switch", shown, default)
-    return Control(parameter.name, "choice", shown, default, options=tuple(text(o) for o in domain.options))
+    return Control(parameter.name, "choice", shown, default, options=tuple(as_word(o) for o in domain.options))
 
 
 def _bound(value: float, kind: type) -> str:

@@ -46,8 +46,13 @@ def _documentation(thing: Any) -> str:
 
 def _transcript(example: doctest.Example) -> str:
     """An example as a session shows it."""
-    first, *others = _OPTION.sub("", example.source).splitlines()
-    return "\n".join([f">>> {first}", *(f"... {line}" for line in others)]) + f"\n{example.want}"
+    return prompted(_OPTION.sub("", example.source)) + example.want
+
+
+def prompted(source: str) -> str:
+    """Code as it is typed: `>>>` before the first line, `...` before the others."""
+    first, *others = source.splitlines()
+    return "".join([f">>> {first}\n", *(f"... {line}".rstrip() + "\n" for line in others)])
 
 
 def prose_html(prose: str) -> str:

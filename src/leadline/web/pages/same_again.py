@@ -5,9 +5,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from leadline.evidence import Task
+from leadline.evidence.parameters import as_word
 
 from .addresses import Addresses
-from .controls import text
 
 
 def changed(task: Task) -> dict[str, Any]:
@@ -17,13 +17,13 @@ def changed(task: Task) -> dict[str, Any]:
 
 def view_address(to: Addresses, task: Task) -> str:
     """The page of an entry set to parameters and seed."""
-    query = {name: text(value) for name, value in changed(task).items()} | ({"seed": task.seed} if task.seed else {})
+    query = {name: as_word(value) for name, value in changed(task).items()} | ({"seed": task.seed} if task.seed else {})
     return to.entry(task.entry.id) + (f"?{urlencode(query)}" if query else "")
 
 
 def command(task: Task) -> str:
     """What gives the same in the terminal."""
-    words = [f"--set {name}={shlex.quote(text(value))}" for name, value in changed(task).items()]
+    words = [f"--set {name}={shlex.quote(as_word(value))}" for name, value in changed(task).items()]
     return " ".join(["leadline check", task.entry.id, *words, *([f"--seed {task.seed}"] if task.seed else [])])
 
 
@@ -36,5 +36,5 @@ def python(task: Task) -> str:
 
 def setting(task: Task) -> str:
     """All parameters and the seed in words."""
-    told = [f"{name.replace('_', ' ')} {text(value)}" for name, value in task.parameters.items()]
+    told = [f"{name.replace('_', ' ')} {as_word(value)}" for name, value in task.parameters.items()]
     return ", ".join([*told, f"seed {task.seed}"])

@@ -8,6 +8,8 @@ import sys
 import traceback
 from typing import Any
 
+from ..pages.library_objects import prompted
+
 
 def transcript(name: str) -> str:
     """What a session with the examples of "room.name" really shows, from the first prompt to the last output.
@@ -31,7 +33,7 @@ def transcript(name: str) -> str:
             if example.options.get(doctest.SKIP):
                 continue
             output, raised = _run(example, names)
-            shown += [_prompted(example.source), output]
+            shown += [prompted(example.source), output]
             if raised and example.exc_msg is None:  # what follows would only complain of what is missing
                 break
     return "".join(shown).rstrip("\n")
@@ -48,9 +50,3 @@ def _run(example: doctest.Example, names: dict[str, Any]) -> tuple[str, bool]:
             printed.writelines(traceback.format_exception_only(error))
             return printed.getvalue(), True
     return printed.getvalue(), False
-
-
-def _prompted(source: str) -> str:
-    """The source as it is typed: `>>>` before the first line, `...` before the others."""
-    first, *others = source.splitlines()
-    return "".join([f">>> {first}\n", *(f"... {line}".rstrip() + "\n" for line in others)])

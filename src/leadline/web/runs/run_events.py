@@ -27,6 +27,13 @@ class Known(Protocol):
     def keep(self, finding: Finding) -> None: ...
 
 
+def checked_seed(seed: int) -> int:
+    """The seed, or BadInput if it is outside its range."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise BadInput(f"seed = {seed} is outside its range; give a whole number from 0 to {LARGEST_SEED}.")
+    return seed
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What is asked: to check an entry, to try to break it, or to run the example of an `object` that it shows.
@@ -46,8 +53,7 @@ class Wanted:
         """The entry at checked parameters; BadInput says what cannot be asked."""
         if self.kind not in KINDS:
             raise BadInput(unknown("kind of run", self.kind, KINDS))
-        if not 0 <= self.seed <= LARGEST_SEED:
-            raise BadInput(f"seed = {self.seed} is outside its range; give a whole number from 0 to {LARGEST_SEED}.")
+        checked_seed(self.seed)
         if self.kind == "falsify" and not SHORTEST <= self.budget <= LONGEST:
             raise BadInput(f"budget = {self.budget:g} is outside its range; give {SHORTEST:g} to {LONGEST:g} seconds.")
         if self.kind == "example" and self.object not in self.entry.shows:
