@@ -86,7 +86,8 @@ def page(served: Served, chromium: Browser, complaints: list[str]) -> Iterator[P
     context.set_default_timeout(PATIENCE)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     elsewhere: list[str] = []
-    context.route(lambda address: not address.startswith(served.address), lambda route: deny(route, elsewhere))
+    # A pattern: a function would be asked about every request, and answer only while a test waits for the page.
+    context.route(re.compile(f"^(?!{re.escape(served.address)})"), lambda route: deny(route, elsewhere))
     page = context.new_page()
     page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))

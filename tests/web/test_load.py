@@ -11,14 +11,14 @@ from web.explorer_process import Explorer
 
 pytestmark = pytest.mark.slow
 
-PAGES, CHECKS = 50, 8
+PAGES, CHECKS, AT_ONCE = 50, 8, 2
 ADDRESSES = ("/", "/chapters/neurons", "/entries/novikoff-bound", "/search?q=margin", "/errata", "/sources")
 COSTLY = "margin-controls-updates"
 
 
 @pytest.fixture(scope="module")
 def explorer(tmp_path_factory):
-    started = Explorer(tmp_path_factory.mktemp("explorer"), "--jobs", "2")
+    started = Explorer(tmp_path_factory.mktemp("explorer"), "--jobs", str(AT_ONCE))
     yield started
     started.stop()
 
@@ -86,7 +86,8 @@ def test_pages_answer_within_a_second_while_the_queue_drains_in_order(explorer):
     assert len(times) >= PAGES
     assert max(times) < 1.0, f"the slowest of {len(times)} pages took {max(times):.2f} s"
     begun = [next(at for name, _, at in heard if name in ("running", "comparison", "done")) for heard in told]
-    assert begun == sorted(begun)
+    # Those that run at a time may begin in one moment; who comes after them waits until one of them has ended.
+    assert all(before < after for before, after in zip(begun, begun[AT_ONCE:], strict=False))
     positions = [next((value["position"] for name, value, _ in heard if name == "queued"), 0) for heard in told]
     assert positions == sorted(positions)
     assert positions[-1] >= CHECKS - 3

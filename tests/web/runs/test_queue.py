@@ -254,6 +254,21 @@ def test_killing_idle_workers_and_many_cancels_leave_the_queue_working(loop, run
     assert runs.running == runs.queued == 0
 
 
+def test_a_worker_that_answers_while_it_is_killed_gets_no_other_job(loop, runs):
+    async def scene():
+        workers = runs._workers
+        process = await workers._take()
+        job = process.begin("check", (entry("sample-unmet").module, "sample-unmet", {"n": 8}, 0), lambda _: None)
+        time.sleep(1.0)  # the answer is there, and this loop has not heard it yet
+        process.end(job)
+        await process.ended.wait()
+        return process in workers._free._queue, await result(runs, check("sample-unmet", n=5))
+
+    given_again, after = loop.run(scene())
+    assert not given_again
+    assert after.verdict is Verdict.HOLDS
+
+
 def test_where_no_worker_can_start_a_run_says_so(loop, capfd):
     async def scene():
         starved = Runs(known=Remembered(), slots=1, memory=2**20, modules=MODULES)
@@ -278,4 +293,4 @@ def test_a_run_is_forgotten_some_time_after_its_end(loop, runs, monkeypatch):
 
     start = time.monotonic()
     assert loop.run(scene()) == (True, None)
-    assert time.monotonic() - start < 1.0
+    assert time.monotonic() - start < 30.0  # half of what it is remembered for otherwise

@@ -57,6 +57,7 @@ class WorkerProcess:
         self._job: asyncio.Future | None = None
         self._observe: Callable[[Comparison], None] = lambda _: None
         self.was_ready = False
+        self._killed = False
         self.ended = asyncio.Event()
         self.ended_at = 0.0  # on the loop's clock
         self._pipe, theirs = _SPAWN.Pipe()
@@ -74,6 +75,7 @@ class WorkerProcess:
         return self._job
 
     def kill(self) -> None:
+        self._killed = True
         self._process.kill()
 
     def end(self, job: asyncio.Future) -> None:
@@ -104,6 +106,8 @@ class WorkerProcess:
             self._loop.call_soon_threadsafe(self._over)
 
     def _heard(self, kind: str, value: Any) -> None:
+        if self._killed:  # what it said before its end came too late, and it can take no other job
+            return
         if kind == "ready":
             self.was_ready = True
             self._ready(self)
