@@ -1,4 +1,4 @@
-"""Three networks on the digits, with the same weights in JAX and in PyTorch, for `curvature.py`."""
+"""Three networks on the digits, with the same weights in JAX and in PyTorch, for the races of this folder."""
 
 from typing import Any
 

@@ -1,0 +1,124 @@
+"""./run bench: Leadline against its rivals and against the machine."""
+
+import argparse
+import datetime
+import sys
+from pathlib import Path
+
+from leadline.suggestions import unknown
+
+from .harness import guard
+from .harness.case import Case, Growth
+from .harness.contest import grow, race
+from .harness.environments import ROOT, packages
+from .harness.machine import facts, limits
+from .harness.outcome import GrowthOutcome, Outcome
+from .harness.page import shown_ratio, write_page
+from .harness.results import Measured, Results
+from .suites import SUITES, suite
+
+REPETITIONS, QUICK_REPETITIONS = 9, 5
+NAMED = (  # of the packages of rivals, those that the page names
+    "torch", "curvlinops-for-pytorch", "pyhessian", "torchdiffeq", "gpytorch", "torchattacks", "foolbox",
+    "neural-tangents",
+)  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="bench",
+        description="Measure Leadline against its rivals and against the machine: JSON, a table and a figure in docs/.",
+        epilog="The machine should do nothing else meanwhile. The first run makes the rivals' environments.",
+    )
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"which to run; all if none: {', '.join(SUITES)}")
+    parser.add_argument("--case", default="", metavar="WORDS", help="only cases whose name has these words")
+    parser.add_argument("--quick", action="store_true", help="compare ratios with the committed table; writes nothing")
+    parser.add_argument("--repetitions", type=int, metavar="N", help=f"runs of each side, at least 3 [{REPETITIONS}]")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs", metavar="DIR", help="where results go [docs]")
+    wanted = parser.parse_args()
+    for name in wanted.suites:
+        if name not in SUITES:
+            parser.error(unknown("suite", name, SUITES))
+    if wanted.repetitions is not None and wanted.repetitions < 3:
+        parser.error(f"--repetitions {wanted.repetitions} is too few for an interval; give at least 3.")
+    names = wanted.suites or list(SUITES)
+    if wanted.quick:
+        return quick(names, wanted.case, wanted.repetitions or QUICK_REPETITIONS, wanted.out)
+    return full(names, wanted.case, wanted.repetitions or REPETITIONS, wanted.out)
+
+
+def full(names: list[str], words: str, repetitions: int, out: Path) -> int:
+    """Run the suites; what was measured is on disk after every case."""
+    results, refused = Results(out / "benchmarks.json"), []
+    for name in names:
+        module = suite(name)
+        cases = [case for case in getattr(module, "CASES", []) if words in case.name]
+        if not cases and (words or not hasattr(module, "measure")):
+            continue
+        measured = _conditions(results, name, cases, keep=bool(words))
+        outcomes = (_outcome(case, repetitions) for case in cases) if cases else module.measure(_say)
+        for outcome in outcomes:
+            measured.put(outcome)
+            results.suites = {key: results.suites[key] for key in SUITES if key in results.suites}
+            results.save()
+            write_page(results, out)
+            refused += outcome.refused
+            _show(outcome)
+    for sentence in refused:
+        print(f"bench: {sentence}", file=sys.stderr)
+    return 1 if refused else 0
+
+
+def quick(names: list[str], words: str, repetitions: int, out: Path) -> int:
+    """Compare ratios with the committed table; what looks worse is measured again, at length, before it is named."""
+    committed, worse = Results(out / "benchmarks.json"), []
+    for name in names:
+        for case in getattr(suite(name), "CASES", []):
+            before = committed.find(case.name)
+            if not case.quick or words not in case.name or before is None:
+                continue
+            now = _outcome(case, repetitions)
+            if guard.loss(now, before) > guard.WORSE:
+                now = _outcome(case, 3 * repetitions)
+            _show(now)
+            if guard.loss(now, before) > guard.WORSE:
+                worse.append(guard.sentence(now, before))
+    for sentence in worse:
+        print(f"bench: worse by more than {guard.WORSE:.0%}: {sentence}", file=sys.stderr)
+    if not worse:
+        print(f"Nothing got worse by more than {guard.WORSE:.0%}.")
+    return 1 if worse else 0
+
+
+def _conditions(results: Results, name: str, cases: list[Case | Growth], *, keep: bool) -> Measured:
+    """A suite's new entry, with the limits of now; outcomes of other cases stay if only some are run again."""
+    environments = dict.fromkeys(side.environment for case in cases for side in case.sides if side.environment)
+    pinned = {package: version for environment in environments for package, version in packages(environment).items()}
+    named = {package: pinned[package] for package in NAMED if package in pinned}
+    outcomes = results.suites[name].outcomes if keep and name in results.suites else []
+    measured = Measured(datetime.date.today().isoformat(), facts(), limits(), named, outcomes)
+    results.suites[name] = measured
+    return measured
+
+
+def _outcome(case: Case | Growth, repetitions: int) -> Outcome | GrowthOutcome:
+    _say(case.name)
+    return race(case, repetitions) if isinstance(case, Case) else grow(case, repetitions)
+
+
+def _say(what: str) -> None:
+    print(f"{what} ...", file=sys.stderr, flush=True)
+
+
+def _show(outcome: Outcome | GrowthOutcome) -> None:
+    if isinstance(outcome, GrowthOutcome):
+        print(
+            f"  {outcome.case}: slope {outcome.slope} {outcome.interval}, in theory {outcome.predicted:g}", flush=True
+        )
+        return
+    times = ", ".join(f"{s.name} {s.median / outcome.count:.3g} s" for s in outcome.sides if s.median is not None)
+    print(f"  {outcome.case}: {shown_ratio(outcome)} times {outcome.best_rival} ({times})", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""Attacks on a network, against torchattacks and Foolbox: the same steps on the same inputs."""
+
+import itertools
+
+import numpy as np
+
+from ..harness.case import LEADLINE, Case, Inputs, Side, Work
+
+WIDTHS, COUNT = (784, 256, 256, 10), 512
+EPS, STEPS = 0.1, 40
+STEP = EPS / 10
+
+
+def inputs() -> Inputs:
+    """Images of values in [0, 1], the labels that a network of random weights gives them, and its weights."""
+    rng = np.random.default_rng(0)
+    found = {"x": rng.uniform(size=(COUNT, WIDTHS[0])).astype(np.float32)}
+    scores = found["x"]
+    for layer, (i, o) in enumerate(itertools.pairwise(WIDTHS)):
+        found[f"weight{layer}"] = (rng.normal(size=(o, i)) * (2 / i) ** 0.5).astype(np.float32)
+        found[f"bias{layer}"] = (0.1 * rng.normal(size=o)).astype(np.float32)
+        scores = scores @ found[f"weight{layer}"].T + found[f"bias{layer}"]
+        scores = np.maximum(scores, 0) if layer < len(WIDTHS) - 2 else scores
+    return {**found, "y": scores.argmax(axis=1).astype(np.int32)}
+
+
+def sides(make: str) -> tuple[Side, ...]:
+    return (
+        Side(LEADLINE, "benchmarks.robustness.leadline_attacks", make),
+        Side("torchattacks", "benchmarks.robustness.torchattacks_side", make, "torch"),
+        Side("Foolbox", "benchmarks.robustness.foolbox_side", make, "torch"),
+    )
+
+
+def flops(passes: int) -> float:
+    """Forward and the gradient of the inputs; no gradient of weights is needed."""
+    return passes * 4.0 * COUNT * sum(i * o for i, o in itertools.pairwise(WIDTHS))
+
+
+CASES = [
+    Case("FGSM on 512 inputs of 784-256-256-10", sides("one_step"), inputs, tolerance=2e-3, work=Work(flops(1))),
+    # Leadline keeps the best of all iterates, its rivals the last, so that what is compared is how many are fooled
+    Case("PGD, 40 steps, same inputs", sides("many_steps"), inputs, tolerance=1e-2, work=Work(flops(STEPS))),
+]
