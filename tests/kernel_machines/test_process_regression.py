@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 from scipy.stats import multivariate_normal, norm
 
 from leadline import kernel_machines, kernels
@@ -40,6 +41,15 @@ def test_evidence_is_the_normal_density_and_adds_over_outputs(sample):
     )
     two = kernel_machines.gp_regression(kernels.Gaussian(0.8), x, np.column_stack([y, y]), 0.05)
     assert two.log_evidence() == pytest.approx(2 * exact, rel=1e-9)
+
+
+def test_the_evidence_is_differentiated_twice_and_in_both_modes(sample):
+    x, y = map(jnp.asarray, sample)
+
+    def value(length, noise, y):
+        return kernel_machines.log_evidence(kernels.Gaussian(length), x, y, noise)
+
+    check_grads(value, (jnp.asarray(0.8), jnp.asarray(0.05), y), order=2, modes=("fwd", "rev"), rtol=1e-4)
 
 
 def test_leave_one_out_densities_equal_refits(sample):

@@ -33,10 +33,28 @@ def log_evidence(
     >>> round(float(log_evidence(k, jnp.ones((1, 1)), jnp.zeros(1), 1.0)), 4)  # -log(2π·2)/2
     -1.2655
     """
-    n = len(y)
-    lower = jnp.linalg.cholesky(kernel(x, x) + noise * jnp.eye(n))
+    return _log_density(y, kernel(x, x) + noise * jnp.eye(len(y)))
+
+
+@jax.custom_jvp
+def _log_density(y: Float[Array, " n"], C: Float[Array, "n n"]) -> Float[Array, ""]:
+    """log N(y; 0, C) by the Cholesky factor of C."""
+    return _by_factor(y, jnp.linalg.cholesky(C))
+
+
+@_log_density.defjvp
+def _log_density_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    """d log N = ½ αᵀ dC α − ½ tr(C⁻¹ dC) − αᵀ dy with α = C⁻¹y: half the work of differentiating the factor."""
+    (y, C), (dy, dC) = primals, tangents
+    lower = jnp.linalg.cholesky(C)
+    alpha = jax.scipy.linalg.cho_solve((lower, True), y)
+    inverse = jax.scipy.linalg.cho_solve((lower, True), jnp.eye(len(y), dtype=C.dtype))
+    return _by_factor(y, lower), 0.5 * (alpha @ dC @ alpha - jnp.sum(inverse * dC)) - alpha @ dy
+
+
+def _by_factor(y: Array, lower: Array) -> Array:
     whitened = jax.scipy.linalg.solve_triangular(lower, y, lower=True)
-    return -0.5 * whitened @ whitened - jnp.sum(jnp.log(jnp.diag(lower))) - 0.5 * n * math.log(2 * math.pi)
+    return -0.5 * whitened @ whitened - jnp.sum(jnp.log(jnp.diag(lower))) - 0.5 * len(y) * math.log(2 * math.pi)
 
 
 def maximise_evidence(

@@ -72,7 +72,10 @@ def fit_many(
             measured.append(metrics)
             bar.epoch(done + count, {"loss": float(jnp.nanmedian(metrics.loss[:, -1]))})
     columns = {name: np.concatenate([getattr(m, name) for m in measured], axis=1) for name in Metrics._fields}
-    return [_member(index, model, state, columns, epochs, steps) for index, model in enumerate(models)]
+    return [
+        _run(last, best, {name: values[index] for name, values in columns.items()}, epochs, steps)
+        for index, (last, best) in enumerate(_apart(models, state))
+    ]
 
 
 class _Mapped(eqx.Module):
@@ -144,6 +147,8 @@ def _stack(models: Sequence[PyTree], example: Array) -> tuple[PyTree, PyTree, Py
 
 
 def _pad(leaf: Array, shape: tuple[int, ...]) -> Array:
+    if leaf.shape == shape:
+        return leaf
     return jnp.pad(leaf, [(0, int(most) - own) for own, most in zip(leaf.shape, shape, strict=True)])
 
 
@@ -159,23 +164,34 @@ def _check_padding(models: Sequence[PyTree], padded: list, structure: Any, rest:
             )
 
 
-def _member(index: int, model: PyTree, state: State, columns: dict[str, np.ndarray], epochs: int, steps: int) -> Run:
-    parameters, rest = eqx.partition(model, eqx.is_inexact_array)
+def _apart(models: Sequence[Model], state: State) -> list[tuple[Model, Model]]:
+    """Each model with its last and with its best parameters, which are cut on the host: there a slice costs nothing."""
+    stacked = [jax.tree.leaves(part) for part in jax.device_get((state.parameters, state.best))]
+    split = [eqx.partition(model, eqx.is_inexact_array) for model in models]
+    leaves = [jax.tree.leaves(parameters) for parameters, _ in split]
+    cut = [
+        [[_cropped(wide[index], leaf.shape) for wide, leaf in zip(part, own, strict=True)] for part in stacked]
+        for index, own in enumerate(leaves)
+    ]
+    return [
+        tuple(eqx.combine(jax.tree.unflatten(jax.tree.structure(parameters), part), rest) for part in parts)
+        for (parameters, rest), parts in zip(split, jax.device_put(cut), strict=True)
+    ]
 
-    def own(trained: PyTree) -> PyTree:
-        cropped = [
-            wide[index][tuple(slice(n) for n in leaf.shape)]
-            for wide, leaf in zip(jax.tree.leaves(trained), jax.tree.leaves(parameters), strict=True)
-        ]
-        return eqx.combine(jax.tree.unflatten(jax.tree.structure(parameters), cropped), rest)
 
+def _cropped(wide: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return wide[tuple(slice(n) for n in shape)]
+
+
+def _run(last: Model, best: Model, columns: dict[str, np.ndarray], epochs: int, steps: int) -> Run[Model]:
+    """One member's run from its column of every metric."""
     history: dict[str, np.ndarray] = {"epoch": np.arange(1, epochs + 1), "step": np.arange(1, epochs + 1) * steps}
     for name, values in columns.items():
-        if name not in ("bad_step", "run") and np.isfinite(values[index]).any():
-            history[name] = values[index]
-    bad = columns["bad_step"][index]
+        if name not in ("bad_step", "run") and np.isfinite(values).any():
+            history[name] = values
+    bad = columns["bad_step"]
     if (bad < 0).all():
-        return Run(own(state.parameters), own(state.best), history, epochs, "finished")
+        return Run(last, best, history, epochs, "finished")
     epoch = int(np.argmax(bad >= 0))
     warning = f"The loss stopped being finite at step {epoch * steps + bad[epoch]} (epoch {epoch + 1})."
-    return Run(own(state.parameters), own(state.best), history, epochs, "diverged", (warning,))
+    return Run(last, best, history, epochs, "diverged", (warning,))
