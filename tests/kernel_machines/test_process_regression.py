@@ -47,7 +47,7 @@ def test_the_evidence_is_differentiated_twice_and_in_both_modes(sample):
     x, y = map(jnp.asarray, sample)
 
     def value(length, noise, y):
-        return kernel_machines.log_evidence(kernels.Gaussian(length), x, y, noise)
+        return kernel_machines.log_evidence(kernels.Gaussian(length), x, jnp.asarray(y), jnp.asarray(noise))
 
     check_grads(value, (jnp.asarray(0.8), jnp.asarray(0.05), y), order=2, modes=("fwd", "rev"), rtol=1e-4)
 
