@@ -10,7 +10,7 @@ from ..harness.case import Inputs
 from . import EIGENVALUES, loosest, repeated, split, weights_of
 from .networks import digits, jax_loss
 
-BATCHES = {"mlp": None, "cnn": 128, "transformer": 256}  # rows taken at a time: what fits into the cache
+BATCHES = {"mlp": None, "cnn": 64, "transformer": 256}  # rows taken at a time: what fits into the cache
 
 
 def product(inputs: Inputs, network: str):

@@ -10,6 +10,7 @@ from scipy.stats import bootstrap
 from .case import Case, Growth
 
 _RESAMPLES, _CONFIDENCE = 2000, 0.95
+_HALF = 0.5
 
 
 @dataclass
@@ -80,6 +81,11 @@ class Outcome:
         least = max(self.flops / limits[self.precision], self.bytes / limits["bandwidth"])
         return least / self.leadline.median
 
+    def unexplained(self, limits: dict[str, float]) -> bool:
+        """Whether it is behind, or below half of the machine's limit, and nobody has said why."""
+        share = self.limit_share(limits)
+        return (self.behind or (share is not None and share < _HALF)) and not self.reason
+
 
 @dataclass
 class GrowthOutcome:
@@ -109,6 +115,9 @@ class GrowthOutcome:
     def behind(self) -> bool:
         """Whether the cost grows faster than theory says, beyond the interval."""
         return self.interval is None or self.interval[0] - self.within > self.predicted
+
+    def unexplained(self, limits: dict[str, float]) -> bool:
+        return self.behind and not self.reason
 
     @property
     def refused(self) -> list[str]:

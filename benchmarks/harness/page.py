@@ -95,10 +95,9 @@ def _time(seconds: float, count: int) -> str:
     '2.00 ms'
     """
     one = seconds / count
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if one >= size or unit == "µs":
-            return f"{one / size:.3g} {unit}" if one / size >= 10 else f"{one / size:.2f} {unit}"
-    raise AssertionError
+    unit, size = next((u, s) for u, s in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("µs", 0.0)) if one >= s)
+    shown = one / (size or 1e-6)
+    return f"{shown:.3g} {unit}" if shown >= 10 else f"{shown:.2f} {unit}"
 
 
 def _bytes(number: float) -> str:
@@ -107,10 +106,10 @@ def _bytes(number: float) -> str:
 
 def _conditions(suite: Measured) -> str:
     machine, limits = suite.machine, suite.limits
-    rivals = ", ".join(f"{name} {version}" for name, version in suite.rivals.items())
+    rivals = "".join(f", {name} {version}" for name, version in suite.rivals.items())
     return (
         f"Measured on {suite.date}: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"Python {machine['python']}, JAX {machine['jax']}{'; ' + rivals if rivals else ''}. The machine's limits then: "
+        f"Python {machine['python']}, JAX {machine['jax']}{rivals}. The machine's limits then: "
         f"{limits['float32'] / 1e9:.0f} GFlop/s in single and {limits['float64'] / 1e9:.0f} in double precision, "
         f"{limits['bandwidth'] / 1e9:.1f} GB/s of copying.\n"
     )

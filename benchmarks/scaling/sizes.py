@@ -46,7 +46,7 @@ def devices(inputs: Inputs, count: int):
     from ..kernels import points
 
     net = infinite_width.dense_stack(3, "relu", W_std=2**0.5, b_std=0.1, last_W_std=1.0, last_b_std=0.0)
-    x = points(4096)["x"]
+    x = points(8192)["x"]
     kernel = lambda a, b: net.kernel_fn(a, b, get="ntk")  # noqa: E731
     return lambda: kernels.sharded_gram(kernel, x).blocks
 

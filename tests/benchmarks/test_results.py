@@ -46,7 +46,7 @@ def test_the_page_has_every_number_and_the_conditions(tmp_path):
     assert "not timed: its answer differs" in page
     assert "- refused: The compiler does not fuse this." in page
     assert "| pairs | 10, 20 | 1, 4 | 2.00 (1.90 to 2.10) | 2 |" in page
-    assert "2026-11-16: A processor, 2 cores, 24 GiB, Python 3.11, JAX 0.10; torch 2.13.0" in page
+    assert "2026-11-16: A processor, 2 cores, 24 GiB, Python 3.11, JAX 0.10, torch 2.13.0" in page
     assert (tmp_path / "images" / "benchmarks.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -59,6 +59,16 @@ def test_the_guard_compares_ratios(now, before, lost):
     assert guard.loss(later, outcome(before)) == pytest.approx(lost)
     if now and lost > guard.WORSE:
         assert guard.sentence(later, outcome(before)) == "a step: 2.00 times rival, was 4.00 times rival"
+
+
+def test_what_is_behind_or_far_from_the_limit_wants_a_reason():
+    assert not outcome(3.0).unexplained(LIMITS)  # ahead, and at half of the limit
+    behind, slow, told = outcome(1.5), outcome(3.0), outcome(1.5)
+    slow.flops /= 2
+    told.reason = "The hardware."
+    assert behind.unexplained(LIMITS)
+    assert slow.unexplained(LIMITS)
+    assert not told.unexplained(LIMITS)
 
 
 def test_a_case_that_the_table_does_not_have_is_not_judged():
