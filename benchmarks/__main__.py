@@ -3,7 +3,11 @@
 import argparse
 import datetime
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
 
 from leadline.suggestions import unknown
 
@@ -13,7 +17,7 @@ from .harness.contest import grow, race
 from .harness.environments import ROOT, packages
 from .harness.machine import facts, limits
 from .harness.outcome import GrowthOutcome, Outcome
-from .harness.page import shown_ratio, write_page
+from .harness.page import shown_ratio, shown_slope, write_page
 from .harness.results import Measured, Results
 from .suites import SUITES, suite
 
@@ -42,6 +46,10 @@ def main() -> int:
     if wanted.repetitions is not None and wanted.repetitions < 3:
         parser.error(f"--repetitions {wanted.repetitions} is too few for an interval; give at least 3.")
     names = wanted.suites or list(SUITES)
+    if wanted.case and not any(wanted.case in case.name for name in names for case in _cases(name)):
+        parser.error(f"no case of {', '.join(names)} has {wanted.case!r} in its name; {wanted.out.name}/ lists them.")
+    if wanted.quick and not (wanted.out / "benchmarks.json").exists():
+        parser.error(f"there is no {wanted.out / 'benchmarks.json'} to compare with; run without --quick first.")
     if wanted.quick:
         return quick(names, wanted.case, wanted.repetitions or QUICK_REPETITIONS, wanted.out)
     return full(names, wanted.case, wanted.repetitions or REPETITIONS, wanted.out)
@@ -52,19 +60,20 @@ def full(names: list[str], words: str, repetitions: int, out: Path) -> int:
     results, remarks, failed = Results(out / "benchmarks.json"), [], False
     for name in names:
         module = suite(name)
-        cases = [case for case in getattr(module, "CASES", []) if words in case.name]
+        cases = [case for case in _cases(name) if words in case.name]
         if not cases and (words or not hasattr(module, "measure")):
             continue
         measured = _conditions(results, name, cases, keep=bool(words))
-        outcomes = (_outcome(case, repetitions) for case in cases) if cases else module.measure(_say)
+        outcomes = (_outcome(case, repetitions) for case in _listed(cases)) if cases else module.measure(_say)
         for outcome in outcomes:
+            outcome.at(measured.limits)
             measured.put(outcome)
             results.suites = {key: results.suites[key] for key in SUITES if key in results.suites}
             results.save()
             write_page(results, out)
             failed = failed or bool(outcome.refused)
             remarks += outcome.refused
-            if outcome.unexplained(measured.limits):
+            if outcome.unexplained:
                 remarks.append(f"{outcome.case}: short of what was asked or of half the limit; profile it, say why.")
             _show(outcome)
     for sentence in remarks:
@@ -76,10 +85,9 @@ def quick(names: list[str], words: str, repetitions: int, out: Path) -> int:
     """Compare ratios with the committed table; what looks worse is measured again, at length, before it is named."""
     committed, worse = Results(out / "benchmarks.json"), []
     for name in names:
-        for case in getattr(suite(name), "CASES", []):
+        cases = [case for case in _cases(name) if case.quick and words in case.name]
+        for case in _listed([case for case in cases if committed.find(case.name)]):
             before = committed.find(case.name)
-            if not case.quick or words not in case.name or before is None:
-                continue
             now = _outcome(case, repetitions)
             if guard.loss(now, before) > guard.WORSE:
                 now = _outcome(case, 3 * repetitions)
@@ -104,8 +112,24 @@ def _conditions(results: Results, name: str, cases: list[Case | Growth], *, keep
     return measured
 
 
+def _cases(name: str) -> list[Case | Growth]:
+    return getattr(suite(name), "CASES", [])
+
+
+def _listed(cases: list[Case | Growth]) -> Iterator[Case | Growth]:
+    """The cases one after the other, with a bar in a terminal and a line each elsewhere."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True) as bar:
+        whole = bar.add_task("", total=len(cases), visible=bool(cases))
+        for case in cases:
+            bar.update(whole, description=case.name)
+            if not console.is_terminal:
+                _say(case.name)
+            yield case
+            bar.advance(whole)
+
+
 def _outcome(case: Case | Growth, repetitions: int) -> Outcome | GrowthOutcome:
-    _say(case.name)
     return race(case, repetitions) if isinstance(case, Case) else grow(case, repetitions)
 
 
@@ -115,9 +139,7 @@ def _say(what: str) -> None:
 
 def _show(outcome: Outcome | GrowthOutcome) -> None:
     if isinstance(outcome, GrowthOutcome):
-        print(
-            f"  {outcome.case}: slope {outcome.slope} {outcome.interval}, in theory {outcome.predicted:g}", flush=True
-        )
+        print(f"  {outcome.case}: slope {shown_slope(outcome)}, in theory {outcome.predicted:g}", flush=True)
         return
     times = ", ".join(f"{s.name} {s.median / outcome.count:.3g} s" for s in outcome.sides if s.median is not None)
     print(f"  {outcome.case}: {shown_ratio(outcome)} times {outcome.best_rival} ({times})", flush=True)

@@ -32,7 +32,8 @@ class SideOutcome:
 class Outcome:
     """A race: `ratio` is the median time of the best rival over Leadline's, above 1 where Leadline is faster.
 
-    `flops` and `bytes` of one run in `precision` are what the machine's limits are compared with.
+    `flops` and `bytes` of one run in `precision` are what the machine's limits are compared with, which gives
+    `limit_share`: 1 where no faster run is possible on this machine.
     """
 
     case: str
@@ -46,6 +47,8 @@ class Outcome:
     bytes: float = 0.0
     precision: str = "float32"
     reason: str = ""
+    limit_share: float | None = None
+    with_itself: bool = False  # both sides are Leadline's, in two states
     kind: str = field(default="race", init=False)
 
     @classmethod
@@ -74,17 +77,17 @@ class Outcome:
     def refused(self) -> list[str]:
         return [f"{self.case}: {side.name}: {side.failure}" for side in self.sides if side.failure]
 
-    def limit_share(self, limits: dict[str, float]) -> float | None:
-        """The time that the work takes at the machine's limits over Leadline's time; None where no work is stated."""
-        if self.leadline.median is None or not (self.flops or self.bytes):
-            return None
-        least = max(self.flops / limits[self.precision], self.bytes / limits["bandwidth"])
-        return least / self.leadline.median
+    def at(self, limits: dict[str, float]) -> None:
+        """Note the share of the limit: the time that the work takes at these limits over Leadline's."""
+        if self.leadline.median is not None and (self.flops or self.bytes):
+            least = max(self.flops / limits[self.precision], self.bytes / limits["bandwidth"])
+            self.limit_share = least / self.leadline.median
 
-    def unexplained(self, limits: dict[str, float]) -> bool:
+    @property
+    def unexplained(self) -> bool:
         """Whether it is behind, or below half of the machine's limit, and nobody has said why."""
-        share = self.limit_share(limits)
-        return (self.behind or (share is not None and share < _HALF)) and not self.reason
+        slow = self.limit_share is not None and self.limit_share < _HALF
+        return (self.behind or slow) and not self.reason
 
 
 @dataclass
@@ -116,8 +119,12 @@ class GrowthOutcome:
         """Whether the cost grows faster than theory says, beyond the interval."""
         return self.interval is None or self.interval[0] - self.within > self.predicted
 
-    def unexplained(self, limits: dict[str, float]) -> bool:
+    @property
+    def unexplained(self) -> bool:
         return self.behind and not self.reason
+
+    def at(self, limits: dict[str, float]) -> None:
+        """A slope has no limit."""
 
     @property
     def refused(self) -> list[str]:

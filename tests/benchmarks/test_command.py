@@ -23,8 +23,13 @@ CASES = [case for name in SUITES for case in getattr(suite(name), "CASES", [])]
     [
         (["trainin"], "There is no suite 'trainin'; did you mean training?"),
         (["--repetitions", "2"], "--repetitions 2 is too few for an interval; give at least 3."),
+        (["robustness", "--case", "deepfool"], "no case of robustness has 'deepfool' in its name; docs/ lists them."),
+        (
+            ["--quick", "--out", "nowhere"],
+            "there is no nowhere/benchmarks.json to compare with; run without --quick first.",
+        ),
     ],
-    ids=["suite", "repetitions"],
+    ids=["suite", "repetitions", "case", "table"],
 )
 def test_bad_input_is_refused_in_a_sentence(arguments, sentence):
     done = subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True)
@@ -53,21 +58,21 @@ def test_every_package_of_the_rivals_is_pinned():
 def test_results_are_written_and_the_guard_names_what_got_worse(tmp_path, monkeypatch, capsys):
     samples = "tests.benchmarks.sample_sides"
 
-    def with_pause(pause):
-        ours = Side("Leadline", samples, "sums", settings={"pause": pause})
-        rival = Side("rival", samples, "sums", settings={"pause": 0.06})
+    def leadline_takes(seconds):
+        ours = Side("Leadline", samples, "sums", settings={"takes": seconds})
+        rival = Side("rival", samples, "sums", settings={"takes": 6.0})
         monkeypatch.setattr(suite("robustness"), "CASES", [Case("sums", (ours, rival), lambda: {"x": np.ones(3)})])
 
     monkeypatch.setattr(contest, "PAUSE", 0.0)
     monkeypatch.setattr(command, "limits", lambda: {"float32": 1.0, "float64": 1.0, "bandwidth": 1.0})
-    with_pause(0.01)
+    leadline_takes(1.0)
     assert command.full(["robustness"], "", 3, tmp_path) == 0
     kept = Results(tmp_path / "benchmarks.json")
-    assert kept.find("sums").ratio > 3
+    assert kept.find("sums").ratio == pytest.approx(6.0)
     assert "sums" in (tmp_path / "benchmarks.md").read_text()
     assert command.quick(["robustness"], "", 3, tmp_path) == 0
     assert "Nothing got worse by more than 30%." in capsys.readouterr().out
-    with_pause(0.05)
+    leadline_takes(5.0)
     assert command.quick(["robustness"], "", 3, tmp_path) == 1
-    assert "worse by more than 30%: sums: 1." in capsys.readouterr().err
+    assert "worse by more than 30%: sums: 1.20 times rival, was 6.00" in capsys.readouterr().err
     assert Results(tmp_path / "benchmarks.json").suites == kept.suites  # the guard writes nothing

@@ -13,7 +13,9 @@ LIMITS = {"float32": 1.6e11, "float64": 8e10, "bandwidth": 1e10}
 
 def outcome(ratio, case="a step"):
     sides = [SideOutcome("Leadline", [0.002] * 3, 3 * 2**20), SideOutcome("rival", [0.002 * ratio] * 3)]
-    return Outcome(case, sides, 1, 2.0, "rival", ratio, (ratio * 0.9, ratio * 1.1), 1.6e8, 0.0)
+    made = Outcome(case, sides, 1, 2.0, "rival", ratio, (ratio * 0.9, ratio * 1.1), 1.6e8, 0.0)
+    made.at(LIMITS)
+    return made
 
 
 def measured(*outcomes):
@@ -46,7 +48,7 @@ def test_the_page_has_every_number_and_the_conditions(tmp_path):
     assert "not timed: its answer differs" in page
     assert "- refused: The compiler does not fuse this." in page
     assert "| pairs | 10, 20 | 1, 4 | 2.00 (1.90 to 2.10) | 2 |" in page
-    assert "2026-11-16: A processor, 2 cores, 24 GiB, Python 3.11, JAX 0.10, torch 2.13.0" in page
+    assert "Measured 3 times on 2026-11-16: A processor, 2 cores, 24 GiB, Python 3.11, JAX 0.10, torch 2.13.0" in page
     assert (tmp_path / "images" / "benchmarks.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -62,13 +64,13 @@ def test_the_guard_compares_ratios(now, before, lost):
 
 
 def test_what_is_behind_or_far_from_the_limit_wants_a_reason():
-    assert not outcome(3.0).unexplained(LIMITS)  # ahead, and at half of the limit
+    assert not outcome(3.0).unexplained  # ahead, and at half of the limit
     behind, slow, told = outcome(1.5), outcome(3.0), outcome(1.5)
-    slow.flops /= 2
+    slow.limit_share /= 2
     told.reason = "The hardware."
-    assert behind.unexplained(LIMITS)
-    assert slow.unexplained(LIMITS)
-    assert not told.unexplained(LIMITS)
+    assert behind.unexplained
+    assert slow.unexplained
+    assert not told.unexplained
 
 
 def test_a_case_that_the_table_does_not_have_is_not_judged():
