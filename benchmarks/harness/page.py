@@ -119,7 +119,8 @@ def _conditions(suite: Measured) -> str:
     repeated = max((len(group) for outcome in suite.outcomes for group in _times(outcome)), default=0)
     times = "once" if repeated == 1 else f"{repeated} times"
     return (
-        f"Measured {times} on {suite.date}: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
+        f"Measured {times} on {suite.date}: {machine['processor']}, {machine['cores']} cores, "
+        f"{machine['memory_gib']} GiB, "
         f"Python {machine['python']}, JAX {machine['jax']}{rivals}. The machine's limits then: "
         f"{limits['float32'] / 1e9:.0f} GFlop/s in single and {limits['float64'] / 1e9:.0f} in double precision, "
         f"{limits['bandwidth'] / 1e9:.1f} GB/s of copying.\n"
