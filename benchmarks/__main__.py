@@ -19,7 +19,7 @@ from .harness.machine import facts, limits
 from .harness.outcome import GrowthOutcome, Outcome
 from .harness.page import shown_ratio, shown_slope, write_page
 from .harness.results import Measured, Results
-from .suites import SUITES, suite
+from .suites import SUITES, reasons, suite
 
 REPETITIONS, QUICK_REPETITIONS = 9, 5
 NAMED = (  # of the packages of rivals, those that the page names
@@ -36,7 +36,9 @@ def main() -> int:
     )
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"which to run; all if none: {', '.join(SUITES)}")
     parser.add_argument("--case", default="", metavar="WORDS", help="only cases whose name has these words")
-    parser.add_argument("--quick", action="store_true", help="compare ratios with the committed table; writes nothing")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--quick", action="store_true", help="compare ratios with the committed table; writes nothing")
+    instead.add_argument("--page", action="store_true", help="measure nothing, write the page of what was measured")
     parser.add_argument("--repetitions", type=int, metavar="N", help=f"runs of each side, at least 3 [{REPETITIONS}]")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", metavar="DIR", help="where results go [docs]")
     wanted = parser.parse_args()
@@ -48,8 +50,13 @@ def main() -> int:
     names = wanted.suites or list(SUITES)
     if wanted.case and not any(wanted.case in case.name for name in names for case in _cases(name)):
         parser.error(f"no case of {', '.join(names)} has {wanted.case!r} in its name; {wanted.out.name}/ lists them.")
-    if wanted.quick and not (wanted.out / "benchmarks.json").exists():
-        parser.error(f"there is no {wanted.out / 'benchmarks.json'} to compare with; run without --quick first.")
+    if wanted.page and (wanted.suites or wanted.case or wanted.repetitions):
+        parser.error("--page writes the whole page; it takes no suite, --case or --repetitions.")
+    if (wanted.quick or wanted.page) and not (wanted.out / "benchmarks.json").exists():
+        use, option = ("to compare with", "--quick") if wanted.quick else ("to write the page of", "--page")
+        parser.error(f"there is no {wanted.out / 'benchmarks.json'} {use}; run without {option} first.")
+    if wanted.page:
+        return page(wanted.out)
     if wanted.quick:
         return quick(names, wanted.case, wanted.repetitions or QUICK_REPETITIONS, wanted.out)
     return full(names, wanted.case, wanted.repetitions or REPETITIONS, wanted.out)
@@ -57,7 +64,7 @@ def main() -> int:
 
 def full(names: list[str], words: str, repetitions: int, out: Path) -> int:
     """Run the suites; what was measured is on disk after every case."""
-    results, remarks, failed = Results(out / "benchmarks.json"), [], False
+    results, known, remarks, failed = Results(out / "benchmarks.json"), reasons(), [], False
     for name in names:
         module = suite(name)
         cases = [case for case in _cases(name) if words in case.name]
@@ -66,19 +73,28 @@ def full(names: list[str], words: str, repetitions: int, out: Path) -> int:
         measured = _conditions(results, name, cases, keep=bool(words))
         outcomes = (_outcome(case, repetitions) for case in _listed(cases)) if cases else module.measure(_say)
         for outcome in outcomes:
-            outcome.at(measured.limits)
+            if isinstance(outcome, Outcome):
+                outcome.at(measured.limits)
             measured.put(outcome)
-            results.suites = {key: results.suites[key] for key in SUITES if key in results.suites}
+            results.keep(known)
             results.save()
-            write_page(results, out)
+            write_page(results, known, out)
             failed = failed or bool(outcome.refused)
             remarks += outcome.refused
-            if outcome.unexplained:
+            if outcome.wants_reason and not known[name][outcome.case]:
                 remarks.append(f"{outcome.case}: short of what was asked or of half the limit; profile it, say why.")
             _show(outcome)
     for sentence in remarks:
         print(f"bench: {sentence}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def page(out: Path) -> int:
+    """Write the page of what was measured before, with the reasons of now."""
+    results, known = Results(out / "benchmarks.json"), reasons()
+    results.keep(known)
+    write_page(results, known, out)
+    return 0
 
 
 def quick(names: list[str], words: str, repetitions: int, out: Path) -> int:
@@ -106,8 +122,9 @@ def _conditions(results: Results, name: str, cases: list[Case | Growth], *, keep
     environments = dict.fromkeys(side.environment for case in cases for side in case.sides if side.environment)
     pinned = {package: version for environment in environments for package, version in packages(environment).items()}
     named = {package: pinned[package] for package in NAMED if package in pinned}
-    outcomes = results.suites[name].outcomes if keep and name in results.suites else []
-    measured = Measured(datetime.date.today().isoformat(), facts(), limits(), named, outcomes)
+    measured = Measured(datetime.date.today().isoformat(), facts(), limits(), named)
+    if keep and name in results.suites:
+        measured.outcomes, measured.remark = results.suites[name].outcomes, results.suites[name].remark
     results.suites[name] = measured
     return measured
 

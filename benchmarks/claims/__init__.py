@@ -16,6 +16,14 @@ from ..harness.outcome import Outcome, SideOutcome
 
 _DRAWING = "the figures are drawn at the end by one process, about 315 s that a second job does not shorten."
 _COMPILED = "xla"  # the folder of the cache that has compiled programs
+_STATES = {"cold": "nothing compiled", "warm": "compiled before"}
+
+REASONS = {
+    "check --all, 1 job: compiled before": "",
+    "check --all, 2 jobs: compiled before": "",
+    "check --all, nothing compiled: 2 jobs": _DRAWING,
+    "check --all, compiled before: 2 jobs": _DRAWING,
+}
 
 
 def measure(report: Callable[[str], None]) -> Iterator[Outcome]:
@@ -23,12 +31,12 @@ def measure(report: Callable[[str], None]) -> Iterator[Outcome]:
     seconds = {}
     for jobs in (1, 2):
         with _cache_without_programs() as cache, _cores(jobs):
-            for state in ("cold", "warm"):
+            for state in _STATES:
                 report(f"check --all, jobs {jobs}, {state} cache")
                 seconds[jobs, state] = _checked(jobs, cache)
         yield _outcome(f"check --all, {_jobs(jobs)}: compiled before", seconds[jobs, "warm"],
                        "nothing compiled", seconds[jobs, "cold"])  # fmt: skip
-    for state, words in (("cold", "nothing compiled"), ("warm", "compiled before")):
+    for state, words in _STATES.items():
         yield _outcome(f"check --all, {words}: 2 jobs", seconds[2, state], "1 job", seconds[1, state])
 
 
@@ -51,9 +59,8 @@ def _jobs(number: int) -> str:
 
 
 def _outcome(name: str, ours: float, other: str, theirs: float) -> Outcome:
-    made = Outcome(name, [SideOutcome("Leadline", [ours]), SideOutcome(other, [theirs])], with_itself=True)
-    made.best_rival, made.ratio, made.reason = other, theirs / ours, _DRAWING if other == "1 job" else ""
-    return made
+    sides = [SideOutcome("Leadline", [ours]), SideOutcome(other, [theirs])]
+    return Outcome(name, sides, best_rival=other, ratio=theirs / ours, with_itself=True)
 
 
 @contextlib.contextmanager

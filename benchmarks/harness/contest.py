@@ -87,7 +87,10 @@ class Contender:
 
 
 def race(case: Case, repetitions: int) -> Outcome:
-    """All sides in turn, after their answers were found to agree; a side whose answer differs is not timed."""
+    """All sides in turn, after their answers were found to agree; a side whose answer differs is not timed.
+
+    Nobody is timed any more once Leadline's side is out: there is nothing to compare.
+    """
     inputs = case.inputs()
     with _stored(inputs) as (path, place), contextlib.ExitStack() as open_:
         contenders = []
@@ -98,7 +101,7 @@ def race(case: Case, repetitions: int) -> Outcome:
         differences = [_judge(contender, right, case.tolerance) for contender in contenders]
         for round_ in range(repetitions):
             for contender in contenders if round_ % 2 == 0 else reversed(contenders):
-                if not _far_behind(contender, contenders[0]):
+                if not contenders[0].failure and not _far_behind(contender, contenders[0]):
                     contender.run()
         sides = [
             SideOutcome(c.side.name, c.seconds, c.bytes, d, c.failure)

@@ -1,6 +1,6 @@
 """What came out of a race or of a growth, as data that goes into JSON and back."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -46,7 +46,6 @@ class Outcome:
     flops: float = 0.0
     bytes: float = 0.0
     precision: str = "float32"
-    reason: str = ""
     limit_share: float | None = None
     with_itself: bool = False  # both sides are Leadline's, in two states
     kind: str = field(default="race", init=False)
@@ -55,7 +54,7 @@ class Outcome:
     def of(cls, case: Case, sides: list[SideOutcome]) -> "Outcome":
         work = case.work
         made = cls(case.name, sides, case.count, case.asked, "", None, None,
-                   work.flops, work.bytes, work.precision, case.reason)  # fmt: skip
+                   work.flops, work.bytes, work.precision)  # fmt: skip
         timed = [side for side in sides[1:] if side.median is not None]
         if sides[0].median is None or not timed:
             return made
@@ -84,10 +83,9 @@ class Outcome:
             self.limit_share = least / self.leadline.median
 
     @property
-    def unexplained(self) -> bool:
-        """Whether it is behind, or below half of the machine's limit, and nobody has said why."""
-        slow = self.limit_share is not None and self.limit_share < _HALF
-        return (self.behind or slow) and not self.reason
+    def wants_reason(self) -> bool:
+        """Whether it is behind, or below half of the machine's limit."""
+        return self.behind or (self.limit_share is not None and self.limit_share < _HALF)
 
 
 @dataclass
@@ -103,13 +101,12 @@ class GrowthOutcome:
     interval: tuple[float, float] | None = None
     within: float = 0.0
     failure: str = ""
-    reason: str = ""
     kind: str = field(default="growth", init=False)
 
     @classmethod
     def of(cls, growth: Growth, seconds: list[list[float]], failure: str) -> "GrowthOutcome":
         made = cls(growth.name, growth.variable, list(growth.sizes), seconds, growth.predicted,
-                   within=growth.within, failure=failure, reason=growth.reason)  # fmt: skip
+                   within=growth.within, failure=failure)  # fmt: skip
         if not failure:
             made.slope, made.interval = slope_interval(growth.sizes, seconds)
         return made
@@ -120,11 +117,8 @@ class GrowthOutcome:
         return self.interval is None or self.interval[0] - self.within > self.predicted
 
     @property
-    def unexplained(self) -> bool:
-        return self.behind and not self.reason
-
-    def at(self, limits: dict[str, float]) -> None:
-        """A slope has no limit."""
+    def wants_reason(self) -> bool:
+        return self.behind
 
     @property
     def refused(self) -> list[str]:
@@ -132,18 +126,15 @@ class GrowthOutcome:
 
 
 def outcome_from(record: dict[str, Any]) -> Outcome | GrowthOutcome:
-    """From what `to_json` gave."""
+    """From the record that `asdict` gives."""
     record = dict(record)
     kind = record.pop("kind")
+    record.pop("reason", None)  # in older files; reasons are those of the suites
     if record.get("interval"):
         record["interval"] = tuple(record["interval"])
     if kind == "growth":
         return GrowthOutcome(**record)
     return Outcome(**{**record, "sides": [SideOutcome(**side) for side in record["sides"]]})
-
-
-def to_json(outcome: Outcome | GrowthOutcome) -> dict[str, Any]:
-    return asdict(outcome)
 
 
 def disagreement(answer: np.ndarray, right: np.ndarray) -> float:

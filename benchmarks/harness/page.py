@@ -1,11 +1,12 @@
 """docs/benchmarks.md: the tables, their figure, and what the numbers were measured on."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
 from leadline.whole_files import write_whole
 
-from .outcome import GrowthOutcome, Outcome
+from .outcome import GrowthOutcome, Outcome, SideOutcome
 from .results import Measured, Results
 
 _INTRODUCTION = """\
@@ -24,16 +25,17 @@ Compilation and start-up are not timed, except where they are the case. [How it 
 """
 
 
-def write_page(results: Results, docs: Path) -> None:
+def write_page(results: Results, reasons: Mapping[str, Mapping[str, str]], docs: Path) -> None:
+    """The page of all results; `reasons`, suite by suite, say what bounds a case."""
     parts = [_INTRODUCTION]
     for name, suite in results.suites.items():
-        parts += [f"## {name.capitalize()}", "", *_tables(suite), _conditions(suite), ""]
+        parts += [f"## {name.capitalize()}", "", *_tables(suite, reasons[name]), _conditions(suite), ""]
     write_whole(docs / "benchmarks.md", "\n".join(parts).encode())
     if (picture := _picture(results)) is not None:
         write_whole(docs / "images" / "benchmarks.png", picture)
 
 
-def _tables(suite: Measured) -> list[str]:
+def _tables(suite: Measured, reasons: Mapping[str, str]) -> list[str]:
     races = [o for o in suite.outcomes if isinstance(o, Outcome)]
     growths = [o for o in suite.outcomes if isinstance(o, GrowthOutcome)]
     lines = []
@@ -47,9 +49,9 @@ def _tables(suite: Measured) -> list[str]:
             ("case", "sizes", "seconds", "slope", "in theory"), [_growth_row(outcome) for outcome in growths]
         )
     told = [
-        f"- {outcome.case}: {outcome.reason or 'not profiled yet.'}"
+        f"- {outcome.case}: {reasons[outcome.case] or 'not profiled yet.'}"
         for outcome in suite.outcomes
-        if outcome.reason or outcome.unexplained
+        if outcome.wants_reason
     ]
     return lines + ([*told, ""] if told else [])
 
@@ -62,14 +64,17 @@ def _race_row(outcome: Outcome) -> tuple[str, ...]:
     ours, rivals = outcome.sides[0], outcome.sides[1:]
     return (
         outcome.case,
-        _time(ours.median, outcome.count) if ours.median is not None else ours.failure,
-        "<br>".join(f"{side.name} {_time(side.median, outcome.count) if side.median is not None else side.failure}"
-                    for side in rivals),
+        _shown_time(ours, outcome.count),
+        "<br>".join(f"{side.name} {_shown_time(side, outcome.count)}" for side in rivals),
         shown_ratio(outcome),
         "" if outcome.asked is None else f"{outcome.asked:g}",
         "<br>".join(f"{side.name} {_bytes(side.bytes)}" for side in outcome.sides if side.bytes and not side.failure),
         "" if outcome.limit_share is None else f"{outcome.limit_share:.0%}",
-    )  # fmt: skip
+    )
+
+
+def _shown_time(side: SideOutcome, count: int) -> str:
+    return _time(side.median, count) if side.median is not None else side.failure or "not timed"
 
 
 def _growth_row(outcome: GrowthOutcome) -> tuple[str, ...]:
@@ -123,7 +128,7 @@ def _conditions(suite: Measured) -> str:
         f"{machine['memory_gib']} GiB, "
         f"Python {machine['python']}, JAX {machine['jax']}{rivals}. The machine's limits then: "
         f"{limits['float32'] / 1e9:.0f} GFlop/s in single and {limits['float64'] / 1e9:.0f} in double precision, "
-        f"{limits['bandwidth'] / 1e9:.1f} GB/s of copying.\n"
+        f"{limits['bandwidth'] / 1e9:.1f} GB/s of copying.{suite.remark and f' {suite.remark}'}\n"
     )
 
 

@@ -1,24 +1,29 @@
 """What has been measured, suite by suite, in one JSON file."""
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from leadline.whole_files import write_whole
 
-from .outcome import GrowthOutcome, Outcome, outcome_from, to_json
+from .outcome import GrowthOutcome, Outcome, outcome_from
 
 
 @dataclass
 class Measured:
-    """One suite: when, on what machine, at what limits, and what came out."""
+    """One suite: when, on what machine, at what limits, and what came out.
+
+    `remark`, written into the file by hand, is shown until the suite is measured again: what disturbed this run.
+    """
 
     date: str
     machine: dict[str, Any]
     limits: dict[str, float]
     rivals: dict[str, str] = field(default_factory=dict)
     outcomes: list[Outcome | GrowthOutcome] = field(default_factory=list)
+    remark: str = ""
 
     def put(self, outcome: Outcome | GrowthOutcome) -> None:
         """Add an outcome, in the place of one of the same case."""
@@ -38,15 +43,17 @@ class Results:
         self.suites = {name: _measured(record) for name, record in stored.items()}
 
     def save(self) -> None:
-        record = {name: _record(suite) for name, suite in self.suites.items()}
+        record = {name: asdict(suite) for name, suite in self.suites.items()}
         write_whole(self.path, (json.dumps(record, indent=1) + "\n").encode())
+
+    def keep(self, cases: Mapping[str, Collection[str]]) -> None:
+        """Drop what is of none of these cases, which are named suite by suite; suites come in their order."""
+        self.suites = {name: self.suites[name] for name in cases if name in self.suites}
+        for name, suite in self.suites.items():
+            suite.outcomes = [outcome for outcome in suite.outcomes if outcome.case in cases[name]]
 
     def find(self, case: str) -> Outcome | GrowthOutcome | None:
         return next((o for suite in self.suites.values() for o in suite.outcomes if o.case == case), None)
-
-
-def _record(suite: Measured) -> dict[str, Any]:
-    return {**vars(suite), "outcomes": [to_json(outcome) for outcome in suite.outcomes]}
 
 
 def _measured(record: dict[str, Any]) -> Measured:

@@ -1,10 +1,9 @@
 """Kernels of wide and of finite networks, and Gaussian processes: neural-tangents, torch.func, GPyTorch."""
 
-import itertools
-
 import numpy as np
 
 from ..harness.case import LEADLINE, Case, Inputs, Side, Work
+from ..relu_network import he_weights
 
 WIDTHS = (784, 512, 512, 10)
 OUTPUTS = WIDTHS[-1]
@@ -22,11 +21,7 @@ def images(count: int) -> Inputs:
 
 def network(count: int) -> Inputs:
     """He's initialisation of the network 784-512-512-10, with biases, and points to take its kernel at."""
-    rng, found = np.random.default_rng(2), points(count)
-    for layer, (i, o) in enumerate(itertools.pairwise(WIDTHS)):
-        found[f"weight{layer}"] = (rng.normal(size=(o, i)) * (2 / i) ** 0.5).astype(np.float32)
-        found[f"bias{layer}"] = np.zeros(o, np.float32)
-    return found
+    return {**points(count), **he_weights(np.random.default_rng(2), WIDTHS)}
 
 
 def regression(count: int) -> Inputs:

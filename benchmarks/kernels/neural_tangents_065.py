@@ -17,7 +17,8 @@ import neural_tangents as nt  # noqa: E402
 from neural_tangents import stax  # noqa: E402
 
 from ..harness.case import Inputs  # noqa: E402
-from . import OUTPUTS, WIDTHS  # noqa: E402
+from ..relu_network import layers  # noqa: E402
+from . import OUTPUTS  # noqa: E402
 
 
 def dense(inputs: Inputs):
@@ -39,8 +40,7 @@ def finite(inputs: Inputs, implementation: str):
             x = jax.nn.relu(x) if index + 1 < len(params) else x
         return x
 
-    layers = range(len(WIDTHS) - 1)
-    params = [(jax.numpy.asarray(inputs[f"weight{i}"].T), jax.numpy.asarray(inputs[f"bias{i}"])) for i in layers]
+    params = [(jax.numpy.asarray(weight.T), jax.numpy.asarray(bias)) for weight, bias in layers(inputs)]
     chosen = nt.NtkImplementation[implementation]
     kernel = nt.empirical_ntk_fn(f, trace_axes=(), vmap_axes=0, implementation=chosen)
     x, size = inputs["x"], len(inputs["x"]) * OUTPUTS

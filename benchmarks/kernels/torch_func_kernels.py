@@ -4,17 +4,12 @@ import torch
 from torch.func import functional_call, jacrev, jvp, vjp, vmap
 
 from ..harness.case import Inputs
-from . import OUTPUTS, WIDTHS
+from ..relu_network import layers, sequential
+from . import OUTPUTS
 
 
 def _network(inputs: Inputs):
-    layers = []
-    for index in range(len(WIDTHS) - 1):
-        weight, bias = torch.from_numpy(inputs[f"weight{index}"]), torch.from_numpy(inputs[f"bias{index}"])
-        layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
-        layer.weight.data, layer.bias.data = weight, bias
-        layers += [layer, torch.nn.ReLU()]
-    net = torch.nn.Sequential(*layers[:-1])
+    net = sequential(layers(inputs))
     params = {name: p.detach() for name, p in net.named_parameters()}
     return (lambda params, x: functional_call(net, params, (x[None],))[0]), params, torch.from_numpy(inputs["x"])
 

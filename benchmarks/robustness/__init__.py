@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from ..harness.case import LEADLINE, Case, Inputs, Side, Work
+from ..relu_network import he_weights, layers
 
 WIDTHS, COUNT = (784, 256, 256, 10), 512
 EPS, STEPS = 0.1, 40
@@ -14,14 +15,13 @@ STEP = EPS / 10
 def inputs() -> Inputs:
     """Images of values in [0, 1], the labels that a network of random weights gives them, and its weights."""
     rng = np.random.default_rng(0)
-    found = {"x": rng.uniform(size=(COUNT, WIDTHS[0])).astype(np.float32)}
-    scores = found["x"]
-    for layer, (i, o) in enumerate(itertools.pairwise(WIDTHS)):
-        found[f"weight{layer}"] = (rng.normal(size=(o, i)) * (2 / i) ** 0.5).astype(np.float32)
-        found[f"bias{layer}"] = (0.1 * rng.normal(size=o)).astype(np.float32)
-        scores = scores @ found[f"weight{layer}"].T + found[f"bias{layer}"]
-        scores = np.maximum(scores, 0) if layer < len(WIDTHS) - 2 else scores
-    return {**found, "y": scores.argmax(axis=1).astype(np.int32)}
+    x = rng.uniform(size=(COUNT, WIDTHS[0])).astype(np.float32)
+    weights = he_weights(rng, WIDTHS, bias=0.1)
+    *hidden, (last, shift) = layers(weights)
+    active = x
+    for weight, bias in hidden:
+        active = np.maximum(active @ weight.T + bias, 0)
+    return {**weights, "x": x, "y": (active @ last.T + shift).argmax(axis=1).astype(np.int32)}
 
 
 def sides(make: str) -> tuple[Side, ...]:

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from leadline import robustness
 
 from ..harness.case import Inputs
-from . import EPS, STEP, STEPS, WIDTHS
+from ..relu_network import layers
+from . import EPS, STEP, STEPS
 
 
 def one_step(inputs: Inputs):
@@ -27,6 +28,5 @@ def _scores(params, x):
 
 
 def _attacked(inputs: Inputs):
-    layers = range(len(WIDTHS) - 1)
-    params = [(jnp.asarray(inputs[f"weight{i}"]), jnp.asarray(inputs[f"bias{i}"])) for i in layers]
+    params = [(jnp.asarray(weight), jnp.asarray(bias)) for weight, bias in layers(inputs)]
     return _scores, params, jnp.asarray(inputs["x"]), jnp.asarray(inputs["y"])

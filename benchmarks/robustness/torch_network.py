@@ -3,17 +3,12 @@
 import torch
 
 from ..harness.case import Inputs
-from . import WIDTHS
+from ..relu_network import layers, sequential
 
 
 def attacked(inputs: Inputs):
-    layers: list[torch.nn.Module] = []
-    for index in range(len(WIDTHS) - 1):
-        weight, bias = torch.from_numpy(inputs[f"weight{index}"]), torch.from_numpy(inputs[f"bias{index}"])
-        layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
-        layer.weight.data, layer.bias.data = weight, bias
-        layers += [layer, torch.nn.ReLU()]
-    return torch.nn.Sequential(*layers[:-1]).eval(), torch.from_numpy(inputs["x"]), torch.from_numpy(inputs["y"]).long()
+    network = sequential(layers(inputs)).eval()
+    return network, torch.from_numpy(inputs["x"]), torch.from_numpy(inputs["y"]).long()
 
 
 @torch.no_grad()

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from ..harness.case import LEADLINE, Case, Inputs, Side, Work
+from ..relu_network import he_weights
 
 RATE, BATCH = 1e-3, 128
 
@@ -22,13 +23,11 @@ def inputs(widths: tuple[int, ...], loss: str, samples: int, epochs: int, networ
     x = rng.normal(size=(samples, widths[0])).astype(np.float32)
     y = np.sin(x.sum(axis=1)) if loss == "squared" else rng.integers(0, widths[-1], samples)
     found = {"x": x, "y": y.astype(np.float32 if loss == "squared" else np.int32)}
-    for layer, (i, o) in enumerate(itertools.pairwise(widths)):
-        found[f"weight{layer}"] = (rng.normal(size=(networks, o, i)) * (2 / i) ** 0.5).astype(np.float32)
-        found[f"bias{layer}"] = np.zeros((networks, o), np.float32)
+    weights = he_weights(rng, widths, networks=(networks,))
     key = jax.random.key(1)
     keys = [key] if networks == 1 else list(jax.random.split(key, networks))
     rows = [[epoch_batches(samples, BATCH, epoch, key=k) for epoch in range(epochs)] for k in keys]
-    return {**found, "rows": np.asarray(rows)}  # rows: (networks, epochs, steps, batch)
+    return {**found, **weights, "rows": np.asarray(rows)}  # rows: (networks, epochs, steps, batch)
 
 
 def case(

@@ -1,38 +1,35 @@
 """The usual loop of PyTorch: slice, forward, backward, Adam step; the data are tensors in memory, no loader."""
 
-import itertools
-
 import torch
 from torch.nn.functional import cross_entropy, mse_loss
 
 from ..harness.case import Inputs
+from ..relu_network import layers, sequential
 from . import RATE
 
 
 def eager(inputs: Inputs, widths: list[int], loss: str, epochs: int, networks: int):
-    return _loop(inputs, widths, loss, lambda network: network)
+    return _loop(inputs, loss, lambda network: network)
 
 
 def compiled(inputs: Inputs, widths: list[int], loss: str, epochs: int, networks: int):
-    return _loop(inputs, widths, loss, torch.compile)
+    return _loop(inputs, loss, torch.compile)
 
 
-def _loop(inputs: Inputs, widths: list[int], loss: str, wrap):
+def _loop(inputs: Inputs, loss: str, wrap):
     x, y = torch.from_numpy(inputs["x"]), torch.from_numpy(inputs["y"])
     labels = loss == "cross-entropy"
     y = y.long() if labels else y
     order = torch.from_numpy(inputs["rows"]).long()  # (networks, epochs, steps, batch)
-    layers: list[torch.nn.Module] = []
-    for i, o in itertools.pairwise(widths):
-        layers += [torch.nn.Linear(i, o), torch.nn.ReLU()]
-    network = torch.nn.Sequential(*layers[:-1])
+    stacked = layers(inputs)  # of all networks
+    network = sequential([(weights[0], biases[0]) for weights, biases in stacked])
     called = wrap(network)
 
     def load(index: int) -> None:
         with torch.no_grad():
-            for layer, linear in enumerate(network[::2]):
-                linear.weight.copy_(torch.from_numpy(inputs[f"weight{layer}"][index]))
-                linear.bias.copy_(torch.from_numpy(inputs[f"bias{layer}"][index]))
+            for linear, (weights, biases) in zip(network[::2], stacked, strict=True):
+                linear.weight.copy_(torch.from_numpy(weights[index]))
+                linear.bias.copy_(torch.from_numpy(biases[index]))
 
     def one(index: int) -> torch.Tensor:
         load(index)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import benchmarks.__main__ as command
+from benchmarks import claims
 from benchmarks.harness import contest
 from benchmarks.harness.case import Case, Growth, Side
 from benchmarks.harness.environments import RIVALS, packages
@@ -28,8 +29,13 @@ CASES = [case for name in SUITES for case in getattr(suite(name), "CASES", [])]
             ["--quick", "--out", "nowhere"],
             "there is no nowhere/benchmarks.json to compare with; run without --quick first.",
         ),
+        (
+            ["--page", "--out", "nowhere"],
+            "there is no nowhere/benchmarks.json to write the page of; run without --page first.",
+        ),
+        (["--page", "training"], "--page writes the whole page; it takes no suite, --case or --repetitions."),
     ],
-    ids=["suite", "repetitions", "case", "table"],
+    ids=["suite", "repetitions", "case", "table", "page", "part of a page"],
 )
 def test_bad_input_is_refused_in_a_sentence(arguments, sentence):
     done = subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True)
@@ -76,3 +82,31 @@ def test_results_are_written_and_the_guard_names_what_got_worse(tmp_path, monkey
     assert command.quick(["robustness"], "", 3, tmp_path) == 1
     assert "worse by more than 30%: sums: 1.20 times rival, was 6.00" in capsys.readouterr().err
     assert Results(tmp_path / "benchmarks.json").suites == kept.suites  # the guard writes nothing
+
+
+def test_the_page_is_written_again_with_the_reasons_and_cases_of_now(tmp_path, monkeypatch):
+    def robustness_has(*cases):
+        monkeypatch.setattr(suite("robustness"), "CASES", [_missed(name, reason) for name, reason in cases])
+
+    monkeypatch.setattr(contest, "PAUSE", 0.0)
+    monkeypatch.setattr(command, "limits", lambda: {"float32": 1.0, "float64": 1.0, "bandwidth": 1.0})
+    robustness_has(("kept", ""), ("gone", ""))
+    command.full(["robustness"], "", 3, tmp_path)
+    stored, page = tmp_path / "benchmarks.json", tmp_path / "benchmarks.md"
+    assert "- kept: not profiled yet.\n- gone: not profiled yet.\n" in page.read_text()
+    before = stored.read_bytes()
+    robustness_has(("kept", "The hardware."))
+    assert command.page(tmp_path) == 0
+    assert "- kept: The hardware.\n" in page.read_text()
+    assert "gone" not in page.read_text()
+    assert stored.read_bytes() == before
+
+
+def _missed(name, reason):
+    sides = tuple(Side(who, "tests.benchmarks.sample_sides", "sums") for who in ("Leadline", "rival"))
+    return Case(name, sides, lambda: {"x": np.ones(3)}, asked=2.0, reason=reason)
+
+
+def test_the_suite_of_claims_names_what_it_measures(monkeypatch):
+    monkeypatch.setattr(claims, "_checked", lambda jobs, cache: 1.0)
+    assert [outcome.case for outcome in claims.measure(lambda what: None)] == list(claims.REASONS)

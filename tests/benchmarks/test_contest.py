@@ -55,7 +55,16 @@ def test_leadline_itself_is_refused_where_the_right_answer_is_known():
     )  # fmt: skip
     outcome = race(known, 3)
     assert outcome.ratio is None
-    assert [bool(s.seconds) for s in outcome.sides] == [False, True]
+    assert outcome.refused == ["sums: Leadline: not timed: its answer differs by 1.0e-02, 1e-05 is allowed"]
+    assert [s.seconds for s in outcome.sides] == [[], []]  # nothing to compare
+
+
+@pytest.mark.parametrize(("make", "rounds"), [("crashes", 0), ("dies_later", 2)])
+def test_rivals_are_not_timed_once_leadline_is_out(make, rounds):
+    outcome = race(case(side(make, "Leadline"), side("sums")), 5)
+    assert outcome.leadline.failure
+    assert outcome.ratio is None
+    assert len(outcome.sides[1].seconds) == rounds  # the second round is backwards
 
 
 def test_who_crashes_or_dies_is_out_with_a_reason_and_harms_no_other():
