@@ -123,6 +123,22 @@ def test_a_function_of_batches_and_one_of_single_numbers():
     assert tangent.empirical_ntk(lambda w, x: w * x, jnp.array(1.0), jnp.array([1.0, 2.0])).tolist() == [[1, 2], [2, 4]]
 
 
+def test_a_function_is_traced_at_the_first_call_only():
+    seen = []
+
+    def f(w, x):
+        seen.append(x.shape)
+        return w @ x
+
+    kernels = [tangent.empirical_ntk(f, scale * draw(4), draw(3, 4)) for scale in (1.0, 2.0)]
+    traced = len(seen)
+    kernels.append(tangent.empirical_ntk(f, 3.0 * draw(4), draw(3, 4)))
+    assert len(seen) == traced
+    np.testing.assert_allclose(kernels[2], draw(3, 4) @ draw(3, 4).T, rtol=1e-12)
+    tangent.empirical_ntk(f, draw(5), draw(3, 5))
+    assert seen[-1] == (5,)
+
+
 def test_mirrored_copies_the_upper_triangle():
     K = np.random.default_rng(0).standard_normal((83, 83))
     wanted = np.triu(K) + np.triu(K, 1).T

@@ -6,13 +6,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
 
 from .kinks import warn_of_kinks
 from .operator import Operator, split_parameters
 from .patch_convolutions import PatchConvolutions
 from .row_losses import check_batch, check_loss, scale_of
-from .streaming import batch_mean, batch_rows, held_rows
+from .streaming import batch_mean, held_rows
 
 
 class Hessian(Operator):
@@ -30,15 +30,18 @@ class Hessian(Operator):
         """Forward over reverse: the derivative of the gradient along v (Pearlmutter 1994)."""
 
         def term(*rows: Any) -> PyTree:
-            gradient = jax.grad(lambda p: jnp.mean(self.loss(eqx.combine(p, self.fixed), *rows)))
-            return jax.jvp(gradient, (self.params,), (v,))[1]
+            return jax.jvp(lambda p: self.gradient(p, *rows), (self.params,), (v,))[1]
 
         return jax.tree.map(lambda a: self.scale * a, batch_mean(term, self.data, self.rows, self.batch))
 
-    def held(self) -> "HeldHessian":
-        """The same operator with the linearised gradient of all rows kept in memory: products in about 2/3 of the time.
+    def gradient(self, params: PyTree, *rows: Any) -> PyTree:
+        """The gradient of the mean loss of some rows."""
+        return jax.grad(lambda p: jnp.mean(self.loss(eqx.combine(p, self.fixed), *rows)))(params)
 
-        It takes several times the memory of one gradient, whatever `batch` is, and has no blocks.
+    def held(self) -> "HeldHessian":
+        """The same operator with the linearised gradient of all rows kept in memory: products in about 3/4 of the time.
+
+        It takes several times the memory of one gradient of all rows, whatever `batch` is, and has no blocks.
         """
         return HeldHessian(self.params, self.fixed, _linearised(self), self.scale)
 
@@ -60,10 +63,10 @@ class HeldHessian(Operator):
 
 @eqx.filter_jit
 def _linearised(h: Hessian) -> Callable[[PyTree], PyTree]:
-    def loss(params: PyTree) -> Array:
-        return jnp.mean(h.loss(eqx.combine(params, h.fixed), *batch_rows(h.data, h.rows)))
+    def gradient(params: PyTree) -> PyTree:
+        return batch_mean(lambda *rows: h.gradient(params, *rows), h.data, h.rows, h.batch)
 
-    return jax.linearize(jax.grad(loss), h.params)[1]
+    return jax.linearize(gradient, h.params)[1]
 
 
 def hessian(
