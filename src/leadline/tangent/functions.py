@@ -1,7 +1,6 @@
 """A network as a function of its parameters and one input: the form in which all of this room takes it."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -9,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
+
+from leadline.output_shapes import output_shape
 
 Function = Callable[[PyTree, Array], Array]
 
@@ -70,7 +71,7 @@ def checked_function(
         raise ValueError(f"{what} has shape {x.shape}; give a batch of at least one input, examples along axis 0.")
     f = OneOfBatch(f) if batched else f
     try:
-        out = _output(f, params, jax.ShapeDtypeStruct(x.shape[1:], x.dtype))
+        out = output_shape(f, params, jax.ShapeDtypeStruct(x.shape[1:], x.dtype))
     except (TypeError, ValueError) as reason:
         line = str(reason).strip().splitlines()[0] if str(reason).strip() else type(reason).__name__
         raise ValueError(
@@ -80,19 +81,6 @@ def checked_function(
     if not hasattr(out, "dtype") or not jnp.issubdtype(out.dtype, jnp.floating):
         raise ValueError("f(params, x) must return one real floating-point array; select the output to differentiate.")
     return f, x, tuple(out.shape)
-
-
-def _output(f: Function, params: PyTree, one: jax.ShapeDtypeStruct) -> Any:
-    """Shape and type of f(params, x), traced once for each f and kept."""
-    arrays, rest = eqx.partition(f, eqx.is_array)
-    leaves, structure = jax.tree.flatten(rest)
-    return _call.eval_shape((structure, *leaves), arrays, params, one)
-
-
-@partial(jax.jit, static_argnums=0)
-def _call(rest: tuple, arrays: PyTree, params: PyTree, x: Array) -> Any:
-    structure, *leaves = rest
-    return eqx.combine(arrays, jax.tree.unflatten(structure, leaves))(params, x)
 
 
 def outputs_at(f: Function, params: PyTree, x: Float[Array, "n ..."]) -> Float[Array, "n c"]:

@@ -105,7 +105,7 @@ def fit(
         "validation data": checksum(held) if directory else "",
     }
     with Logbook(directory, keep, every, settings) as log:
-        state = log.open(loop.start(parameters), resume=resume)
+        state = log.open(_start(loop, parameters), resume=resume)
         ended, before = loop.ended(state), state
         with Bar(epochs, len(log.records), steps * batch, shown=progress) as bar:
             while len(log.records) < epochs and not ended:
@@ -123,6 +123,7 @@ def fit(
     return _run(loop, state, log, "stopped early" if ended else "finished")
 
 
+_start = eqx.filter_jit(Loop.start)
 _epochs = eqx.filter_jit(Loop.epochs)
 _steps = eqx.filter_jit(Loop.steps)
 _rows = eqx.filter_jit(Loop.rows)
@@ -157,9 +158,9 @@ def _advance(
 
 def _records(metrics: Metrics, done: int, steps: int) -> list[tuple[dict[str, float], int]]:
     """For each epoch that ran its metrics (those that were measured) and its first bad step, or -1."""
-    records = []
-    for index in np.flatnonzero(np.asarray(metrics.run)):
-        values = {name: value[index].item() for name, value in metrics._asdict().items()}
+    records, host = [], jax.device_get(metrics)
+    for index in np.flatnonzero(host.run):
+        values = {name: value[index].item() for name, value in host._asdict().items()}
         bad, _ = values.pop("bad_step"), values.pop("run")
         epoch = done + len(records) + 1
         measured = {name: value for name, value in values.items() if np.isfinite(value)}

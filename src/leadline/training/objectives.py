@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Num
+
+from leadline.output_shapes import output_shape
 
 #: outputs of a batch and its targets -> one loss for each example
 Loss = Callable[[Float[Array, "batch ..."], Num[Array, "batch ..."]], Float[Array, " batch"]]
@@ -93,9 +94,7 @@ def checked_sample(model: Callable, sample: tuple, loss: str | Loss, what: str =
 
 def _output_shape(model: Callable, x: np.ndarray, what: str) -> tuple[int, ...]:
     try:
-        return eqx.filter_eval_shape(
-            model, jax.ShapeDtypeStruct(x.shape[1:], jax.dtypes.canonicalize_dtype(x.dtype))
-        ).shape
+        return output_shape(model, jax.ShapeDtypeStruct(x.shape[1:], jax.dtypes.canonicalize_dtype(x.dtype))).shape
     except Exception as error:  # whatever a user's model raises on inputs it cannot take
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ValueError(f"The model does not take a {what} input of shape {x.shape[1:]}: {reason}") from error
