@@ -78,7 +78,7 @@ def _over_cores(network: Layer, kind: str, x1: Array, x2: Array | None) -> Array
     K = gram(_PairKernel(network, kind), x1, x2, budget=sys.maxsize, largest=largest)
     if x2 is None and vectors:
         np.fill_diagonal(K, np.asarray(_diagonal(network, kind, x1)))
-    return jnp.asarray(K)
+    return jax.device_put(K)  # takes the memory over; jnp.asarray copies
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float
 
+from leadline.output_shapes import output_shape
+
 _ROWS, _COLUMNS = "rows", "columns"
 _TILE = 256  # inputs a side of what a device computes at once
 
@@ -86,7 +88,7 @@ def sharded_gram(
         raise ValueError(
             f"sharded_gram got inputs of shape {x.shape[1:]} and {z.shape[1:]}; both must have the same features."
         )
-    one = jax.eval_shape(kernel, *(jax.ShapeDtypeStruct((1, *s.shape[1:]), s.dtype) for s in (x, z)))
+    one = output_shape(kernel, *(jax.ShapeDtypeStruct((1, *s.shape[1:]), s.dtype) for s in (x, z)))
     shape = (len(x) * one.shape[0], len(z) * one.shape[1])
     return ShardedGram(_blocks(kernel, _spread(x, mesh, _ROWS), _spread(z, mesh, _COLUMNS), shape, mesh), shape)
 
@@ -129,8 +131,15 @@ def _spread(x: np.ndarray, mesh: Mesh, axis: str) -> Array:
 def _blocks(kernel: Callable, x: Array, z: Array, shape: tuple[int, int], mesh: Mesh) -> Array:
     def block(a: Array, b: Array) -> Array:
         a_tiles, b_tiles = _tiles(a), _tiles(b)
-        rows = jax.lax.map(lambda s: jax.lax.map(lambda t: kernel(s, t), b_tiles), a_tiles)  # (i, j, rows, columns)
-        return jnp.concatenate(jnp.concatenate(rows.swapaxes(0, 1), axis=2), axis=0)
+        tile = output_shape(kernel, a_tiles[0], b_tiles[0])
+        (rows, columns), across = tile.shape, len(b_tiles)
+
+        def place(k: Array, whole: Array) -> Array:
+            i, j = k // across, k % across
+            return jax.lax.dynamic_update_slice(whole, kernel(a_tiles[i], b_tiles[j]), (i * rows, j * columns))
+
+        empty = jax.lax.empty((len(a_tiles) * rows, across * columns), tile.dtype)
+        return jax.lax.fori_loop(0, len(a_tiles) * across, place, empty)
 
     filled = jax.shard_map(
         block,
@@ -139,6 +148,8 @@ def _blocks(kernel: Callable, x: Array, z: Array, shape: tuple[int, int], mesh: 
         out_specs=PartitionSpec(_ROWS, _COLUMNS),
         check_vma=False,
     )(x, z)
+    if filled.shape == shape:
+        return filled
     real = (jnp.arange(filled.shape[0]) < shape[0])[:, None] & (jnp.arange(filled.shape[1]) < shape[1])[None, :]
     return jnp.where(real, filled, 0.0)
 

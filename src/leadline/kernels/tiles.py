@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from leadline.output_shapes import output_shape
+
 GRAM_BUDGET = 2 * 2**30  # bytes: what a Gram matrix and its computation may take unless said otherwise
 LARGEST_TILE = 512  # inputs a side: enough to hide the start of a program, small enough for the cache
 _AHEAD = 2  # tiles in the making while one is read: as many as there may be idle cores
@@ -54,7 +56,7 @@ def plan_tiles(
     if min(len(x), len(z)) == 0:
         raise ValueError("The Gram matrix was asked for with no inputs on one side; give at least one on each.")
     tile = min(largest, max(len(x), len(z)))
-    one = jax.eval_shape(kernel, _row(x, 1), _row(z, 1))
+    one = output_shape(kernel, _row(x, 1), _row(z, 1))
     rows, columns = len(x) * one.shape[0], len(z) * one.shape[1]
     result = rows * columns * one.dtype.itemsize if holds_result else 0
     while True:
