@@ -3,7 +3,8 @@
 Networks of the same weights on all 1797 digits in single precision, after 200 steps of Adam. A "product" is one
 Hessian product from the weights; a "kept product" reuses the linearised gradient, as PyHessian does. The ten
 eigenvalues are those of largest modulus, each to a relative 1e-4 of what ARPACK finds in double precision; every side
-runs with the loosest of its settings that reaches this, and answers with its eigenvalues over the right ones.
+runs with the loosest of its settings that reaches this, and answers with its eigenvalues over the right ones; Leadline's
+keeps its gradient where that is faster, as PyHessian does.
 """
 
 import math
@@ -75,11 +76,12 @@ def repeated(product):
     return run
 
 
-def product_flops(network: str) -> float:
-    """Matrix products of one Hessian product: forward, backward, and the tangents of both, 12 for each weight and use.
+def product_flops(network: str, kept: bool) -> float:
+    """Matrix products of one Hessian product, eight for each weight and use, of two operations each.
 
-    A weight meets every row once, in a convolution every position, in a transformer every token. The gradient of a
-    first layer's inputs, and its tangent, are not needed.
+    W x; the tangent W x' + V x; δ Wᵀ; its tangent δ' Wᵀ + δ Vᵀ; the tangent of the gradient, δ' xᵀ + δ x'ᵀ. With the
+    gradient kept, W x and δ Wᵀ are there. A first layer has no x' and passes nothing back. A weight meets every row
+    once, in a convolution every position, in a transformer every token.
     """
     rows = len(digits()[0])
     places = {"mlp": 1, "cnn": 64, "transformer": 8}[network]
@@ -88,7 +90,8 @@ def product_flops(network: str) -> float:
         if len(shape) < 2 or name == "place":
             continue
         uses = 1 if name in ("w3", "head") else places
-        flops += (8 if index == 0 else 12) * rows * uses * math.prod(shape)
+        products = (3 if index == 0 else 8) - kept * (1 if index == 0 else 2)
+        flops += 2 * products * rows * uses * math.prod(shape)
     return flops
 
 
@@ -124,7 +127,7 @@ def case(network: str, task: str, words: str, asked: float | None) -> Case:
         expected="ones" if top else "",
         asked=asked,
         count=1 if top else PRODUCTS,
-        work=Work() if top else Work(PRODUCTS * product_flops(network) * (2 / 3 if task == "kept_product" else 1)),
+        work=Work() if top else Work(PRODUCTS * product_flops(network, task == "kept_product")),
         reason=_SMALL if (network, task) == ("mlp", "product") else "",
         quick=network == "mlp",
     )

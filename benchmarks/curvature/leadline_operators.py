@@ -23,6 +23,7 @@ def kept_product(inputs: Inputs, network: str):
 
 def top(inputs: Inputs, network: str):
     operator = _hessian(inputs, network)
+    operator = operator if network == "cnn" else operator.held()  # what a convolution keeps is too large for the cache
     return loosest(
         lambda tolerance: operator.top(EIGENVALUES, which="magnitude", tolerance=tolerance).values,
         inputs["eigenvalues"],

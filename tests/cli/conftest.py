@@ -1,16 +1,15 @@
 """Running the command line inside the test process."""
 
-import contextlib
 import sys
 from typing import NamedTuple
 
 import pytest
 
-from leadline.cli import running, show
+from leadline.cli import show
 from leadline.cli.app import run
-from leadline.evidence import falsifier
+from leadline.evidence import falsifier, runner
 from leadline.evidence.execution import run_entry
-from leadline.evidence.runner import in_words
+from leadline.evidence.runner import Workers, in_words
 
 
 class Result(NamedTuple):
@@ -38,23 +37,28 @@ def leadline(monkeypatch, capsys, tmp_path):
 @pytest.fixture
 def runs_here(monkeypatch):
     """Entries run in this process: for what does not depend on workers, each of which takes seconds to start."""
-
-    def run_tasks(tasks, **options):
-        for task in tasks:
-            try:
-                yield run_entry(task.entry, task.parameters, task.seed)
-            except Exception as error:
-                yield task.failed(in_words(error))
-
-    monkeypatch.setattr(running, "run_tasks", run_tasks)
+    monkeypatch.setattr(runner, "Workers", NoWorkers)
     monkeypatch.setattr(falsifier, "Workers", NoWorkers)
 
 
-class NoWorkers(contextlib.nullcontext):
-    """Stands where a search has its workers, and runs its tasks itself."""
+class NoWorkers(Workers):
+    """Stands where a command has its workers, and runs the tasks itself."""
 
-    def __enter__(self):
-        return self
+    def __init__(self, jobs):
+        pass
 
-    def run(self, task, seconds):
+    def __exit__(self, *failure):
+        pass
+
+    def start(self, modules):
+        pass
+
+    def run(self, task, timeout):
         return run_entry(task.entry, task.parameters, task.seed)
+
+    def run_all(self, tasks, timeout, running):
+        for task in tasks:
+            try:
+                yield self.run(task, timeout)
+            except Exception as error:
+                yield task.failed(in_words(error))

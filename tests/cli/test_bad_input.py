@@ -1,5 +1,6 @@
 """Bad input gets one clear sentence on stderr and exit code 2: no traceback, no half-written file."""
 
+import multiprocessing
 import os
 
 import pytest
@@ -34,6 +35,7 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(leadline, arguments, senten
     assert out == ""
     assert sentence in err
     assert err.count("\n") == 1
+    assert multiprocessing.active_children() == []  # a check has started its workers before it knows
 
 
 def test_an_out_that_is_a_file_is_refused_and_untouched(leadline, tmp_path):

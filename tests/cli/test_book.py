@@ -6,8 +6,7 @@ import pytest
 from web.small_book import only_sample_entries
 
 from leadline import claims
-from leadline.cli import running
-from leadline.evidence import Finding, RunDirectory, Task, at_most, entries, entry, registry, versions
+from leadline.evidence import Finding, RunDirectory, Task, at_most, entries, entry, registry, runner, versions
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,12 +29,12 @@ def ran(monkeypatch):
     """The ids that are given to workers, which here find that all holds, but for one that crashes."""
     asked = []
 
-    def run_tasks(left, **options):
+    def run_all(self, left, *_):
         for task in left:
             asked.append(task.entry.id)
             yield found(task, error="died") if task.entry.id == "sample-crash" else found(task)
 
-    monkeypatch.setattr(running, "run_tasks", run_tasks)
+    monkeypatch.setattr(runner.Workers, "run_all", run_all)
     monkeypatch.setattr(claims, "load", lambda: None)
     return asked
 

@@ -1,12 +1,16 @@
 """The commands: what they print, their JSON, their exit codes, and that they go on where they stopped."""
 
 import re
+import subprocess
 import sys
 
 import jsonschema
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
 from documented_json import schema, strict
+
+from leadline import claims
+from leadline.cli.check import _chapters_naming
 
 
 def test_claims_prints_every_entry_as_documented(leadline):
@@ -15,6 +19,12 @@ def test_claims_prints_every_entry_as_documented(leadline):
     jsonschema.validate(record, schema("claims"))
     assert code == 0
     assert "novikoff-bound" in {e["id"] for e in record}
+
+
+def test_the_chapters_import_no_library_that_only_running_them_needs():
+    names = "altair", "diffrax", "matfree", "scipy", "sklearn", "vl_convert"
+    script = f"import sys; from leadline import claims; claims.load(); print({{*{names}}} & {{*sys.modules}})"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "set()\n"
 
 
 def test_claims_can_be_searched_by_words_and_kind(leadline):
@@ -119,7 +129,11 @@ def test_cite_prints_bibtex(leadline):
 
 
 def test_python_m_leadline_is_the_same_command():
-    import subprocess
-
     help = subprocess.run([sys.executable, "-m", "leadline", "--help"], capture_output=True, text=True, check=True)
     assert {"claims", "check", "falsify", "cite"} <= set(help.stdout.split())
+
+
+def test_workers_are_told_the_chapter_of_an_entry_before_it_is_imported():
+    assert "leadline.claims.neurons" in _chapters_naming(["novikoff-bound"])
+    assert len(_chapters_naming(["novikoff-bound"])) < len(claims.CHAPTERS)
+    assert _chapters_naming(["no-such-entry"]) == []

@@ -1,9 +1,12 @@
 """Workers: what one entry does is that entry's result or error, and no other's."""
 
+import multiprocessing
+import time
+
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
 
-from leadline.evidence import Finding, Task, Verdict, entry, run_entry, run_tasks
+from leadline.evidence import Finding, Task, Verdict, Workers, entry, run_entry, run_tasks
 from leadline.evidence.worker import perform
 
 
@@ -89,3 +92,22 @@ def test_what_a_worker_is_told_to_observe_it_sees_in_order():
     finding = Finding.loads(perform("sample_claims", "sample-holds", {}, 0, seen.append))
     assert tuple(seen[:2]) == finding.comparisons
     assert [f.spec for f in seen[2:]] == [f.spec for f in finding.figures]
+
+
+def test_workers_import_what_they_are_told_before_there_is_a_task_and_end_with_the_block(tmp_path, monkeypatch):
+    (tmp_path / "imported_early.py").write_text("import pathlib\npathlib.Path(__file__).with_suffix('.seen').touch()")
+    monkeypatch.syspath_prepend(tmp_path)
+    deadline = time.monotonic() + 60
+    with Workers(1) as workers:
+        workers.start(["imported_early"])
+        while not (tmp_path / "imported_early.seen").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert (tmp_path / "imported_early.seen").exists()
+    assert multiprocessing.active_children() == []
+
+
+def test_what_cannot_be_imported_early_does_no_harm_to_the_tasks():
+    with Workers(1) as workers:
+        workers.start(["no_such_module"])
+        (finding,) = workers.run_all([Task.of(entry("sample-holds"))], 60)
+    assert finding.verdict is Verdict.HOLDS

@@ -25,7 +25,7 @@ def book(
     from leadline import claims
     from leadline.data.cache import cache_directory
     from leadline.evidence.registry import entries
-    from leadline.evidence.runner import Task
+    from leadline.evidence.runner import Task, Workers, cores
     from leadline.evidence.store import RunDirectory
     from leadline.web.book import prepare, write_book
     from leadline.web.drawings import Drawings
@@ -40,7 +40,8 @@ def book(
     with RunDirectory(cache_directory() / "book").open() as run:
         done = (_taken(findings, tasks) if findings else {}) | _kept(run, tasks)
         wanted = [t for t in tasks if t.entry.id in asked or t.key in done]
-        found = run_left(run, wanted, done, jobs=jobs, timeout=timeout, announce=True)
+        with Workers(jobs or cores()) as workers:
+            found = run_left(run, wanted, done, workers, timeout=timeout, announce=True)
         drawings = Drawings(cache_directory() / "drawings")
         with show.advancing("writing pages", len(tasks)) as advance:
             write_book(out, found, drawings, advance)

@@ -1,5 +1,6 @@
 """`leadline check`: run entries and say whether they hold."""
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,29 +26,49 @@ def check(
 ) -> int:
     """Run entries: exit code 0 if all is as theory says (and every printed error fails), 1 if not, 2 on bad input."""
     from leadline.evidence.execution import versions
+    from leadline.evidence.parameters import BadInput
+    from leadline.evidence.runner import Workers, cores
     from leadline.evidence.store import RunDirectory
 
     from . import show
     from .running import run_left
 
-    tasks = _tasks(ids or [], chapter, all, slow, set or [], seed)
-    directory = RunDirectory(out or _unfinished(tasks))
-    with directory.open() as run:
-        if fresh:
-            run.clear()
-        done = run.done(tasks, versions())
-        show.resumed(run, len(done), kept=out is not None)
-        findings = run_left(run, tasks, done, jobs=jobs, timeout=timeout, announce=not json)
+    if sum((bool(ids), bool(chapter), all)) != 1:
+        raise BadInput("Say what to run: one or more ids, or --chapter NAME, or --all.")
+    ids, jobs = list(dict.fromkeys(ids or [])), jobs or cores()
+    with contextlib.ExitStack() as held:
+        with Workers(min(jobs, len(ids) or jobs)) as workers:
+            if ids:
+                workers.start(_chapters_naming(ids))  # meanwhile this process imports all chapters
+            tasks = _tasks(ids, chapter, slow, set or [], seed)
+            run = held.enter_context(RunDirectory(out or _unfinished(tasks)).open())
+            if fresh:
+                run.clear()
+            done = run.done(tasks, versions())
+            show.resumed(run, len(done), kept=out is not None)
+            findings = run_left(run, tasks, done, workers, timeout=timeout, announce=not json)
         entries = {t.entry.id: t.entry for t in tasks}
         if out:
-            show.draw(findings, entries, out)
+            show.draw(findings, entries, out, jobs=jobs)
         else:
             run.discard()
     show.report(findings, entries, as_json=json, out=out)
     return 1 if [f for f in findings if not f.as_expected] else 0
 
 
-def _tasks(ids: list[str], chapter: str, everything: bool, slow: bool, settings: list[str], seed: int) -> "list[Task]":
+def _chapters_naming(ids: list[str]) -> list[str]:
+    """The modules of the chapters in whose source one of these ids stands: that which declares it, and few others."""
+    from leadline import claims
+
+    def names(file: Path) -> bool:
+        source = file.read_text(encoding="utf-8")
+        return any(f'"{id}"' in source for id in ids)
+
+    folder = Path(claims.__file__).parent
+    return [f"{claims.__name__}.{c}" for c in claims.CHAPTERS if any(map(names, (folder / c).rglob("*.py")))]
+
+
+def _tasks(ids: list[str], chapter: str, slow: bool, settings: list[str], seed: int) -> "list[Task]":
     from leadline import claims
     from leadline.evidence.parameters import BadInput
     from leadline.evidence.registry import entries, entry
@@ -56,13 +77,8 @@ def _tasks(ids: list[str], chapter: str, everything: bool, slow: bool, settings:
 
     from .settings import settings_of
 
-    if sum((bool(ids), bool(chapter), everything)) != 1:
-        raise BadInput("Say what to run: one or more ids, or --chapter NAME, or --all.")
     claims.load()
-    if ids:
-        chosen = [entry(id) for id in dict.fromkeys(ids)]
-    else:
-        chosen = [e for e in entries(chapter=chapter) if slow or not e.slow]
+    chosen = [entry(id) for id in ids] or [e for e in entries(chapter=chapter) if slow or not e.slow]
     given = settings_of(settings)
     for name in given:
         if not any(name == p.name for e in chosen for p in e.parameters):

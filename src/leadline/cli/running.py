@@ -1,10 +1,9 @@
 """Running what is left of a list of tasks, with a progress bar; what is found is kept at once."""
 
-import os
 from collections.abc import Mapping, Sequence
 
 from leadline.evidence.finding import Finding
-from leadline.evidence.runner import Task, run_tasks
+from leadline.evidence.runner import Task, Workers
 from leadline.evidence.store import RunDirectory
 
 from . import show
@@ -14,20 +13,19 @@ def run_left(
     run: RunDirectory,
     tasks: Sequence[Task],
     done: Mapping[tuple, Finding],
+    workers: Workers,
     *,
-    jobs: int,
     timeout: float,
     announce: bool,
 ) -> list[Finding]:
     """The finding of each task: of those that are `done`, and of the others after running them now.
 
-    `jobs` are worker processes, 0 for one a core. `announce`: a line for each as it ends, where they are many.
+    `announce`: a line for each as it ends, where they are many.
     """
     found = dict(done)
     left = [t for t in tasks if t.key not in found]
-    workers = min(jobs or os.cpu_count() or 1, max(1, len(tasks)))
     with show.progress(len(tasks), len(tasks) - len(left), quiet=not left) as bar:
-        for finding in run_tasks(left, jobs=workers, timeout=timeout, running=bar.running):
+        for finding in workers.run_all(left, timeout, bar.running):
             run.append(finding)
             found[finding.key] = finding
             bar.finished(finding, announce=announce and len(tasks) > show.FEW)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from leadline.evidence.falsifier import Attack
 from leadline.evidence.finding import Finding
@@ -31,7 +32,7 @@ def entry_table(entries: list[Entry]) -> Table:
     table = Table("id", "kind", "says", box=None, pad_edge=False, header_style="bold")
     table.columns[0].no_wrap = True
     for entry in entries:
-        table.add_row(f"[bold]{entry.id}[/]", entry.kind, escape(entry.says))
+        table.add_row(Text(entry.id, "bold"), Text(entry.kind), Text(entry.says))  # markup is read again at each turn
     return table
 
 
@@ -147,12 +148,12 @@ def gallery(findings: list[Finding], entries: dict[str, Entry], out: Path | None
             draw(findings, entries, out)
 
 
-def draw(findings: list[Finding], entries: dict[str, Entry], out: Path) -> None:
-    """Write figures and a page, with a progress bar."""
+def draw(findings: list[Finding], entries: dict[str, Entry], out: Path, *, jobs: int = 1) -> None:
+    """Write figures and a page, in up to `jobs` processes, with a progress bar."""
     from leadline.evidence.gallery import write_gallery
 
     with advancing("drawing figures", sum(len(f.figures) for f in findings)) as advance:
-        write_gallery(out, findings, entries, advance)
+        write_gallery(out, findings, entries, jobs=jobs, advance=advance)
 
 
 @contextlib.contextmanager

@@ -5,9 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leadline.whole_files import write_whole
-
-from . import registry, words
+from . import drawing, registry, words
 from .comparison import Comparison, Verdict
 from .finding import Finding
 from .parameters import BadInput
@@ -21,28 +19,24 @@ def write_gallery(
     directory: Path,
     findings: Sequence[Finding],
     entries: Mapping[str, Entry],
+    *,
+    jobs: int = 1,
     advance: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write every figure as SVG and PNG, and an index.html that shows all findings."""
+    """Write every figure as SVG and PNG, in up to `jobs` processes, and an index.html that shows all findings."""
     try:
         (directory / FIGURES).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"Cannot write to {directory / FIGURES} ({error.strerror}); choose another --out.") from None
-    pictures: dict[str, list[dict[str, str]]] = {}
-    for finding in findings:
-        pictures[finding.id] = []
-        for number, figure in enumerate(finding.figures, start=1):
-            stem = f"{FIGURES}/{finding.id}-{number}"
-            _replace(directory / f"{stem}.svg", figure.svg().encode())
-            _replace(directory / f"{stem}.png", figure.png())
-            pictures[finding.id].append({"title": figure.title, "source": f"{stem}.svg"})
-            advance()
+    named = {f.id: {f"{FIGURES}/{f.id}-{n}": figure for n, figure in enumerate(f.figures, start=1)} for f in findings}
+    drawing.draw_all({directory / s: f for own in named.values() for s, f in own.items()}, jobs=jobs, advance=advance)
+    pictures = {id: [{"title": f.title, "source": f"{s}.svg"} for s, f in own.items()] for id, own in named.items()}
     page = (
         templates()
         .get_template("index.html")
         .render(cards=[_card(f, entries[f.id], pictures[f.id]) for f in findings], style=stylesheet())
     )
-    _replace(directory / "index.html", page.encode())
+    drawing.write(directory / "index.html", page.encode())
 
 
 def finding_fragment(finding: Finding) -> str:
@@ -120,11 +114,3 @@ def templates(*packages: str) -> Any:
 
 def stylesheet() -> str:
     return (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise BadInput(f"Cannot write {path} ({error.strerror}); make room or choose another --out.") from None

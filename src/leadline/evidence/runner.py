@@ -3,7 +3,7 @@
 import contextlib
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures import TimeoutError as TaskTimeout
 from dataclasses import dataclass
@@ -52,12 +52,18 @@ class Workers(contextlib.AbstractContextManager):
     def __init__(self, jobs: int = 1, *, memory: int | None = None):
         from pebble import ProcessPool
 
+        self._jobs = jobs
         self._pool = ProcessPool(
             max_workers=jobs,
             context=multiprocessing.get_context("spawn"),
             initializer=worker.prepare,
             initargs=(max(1, cores() // jobs), memory or physical_memory() // jobs, str(cache_directory() / "xla")),
         )
+
+    def start(self, modules: Sequence[str]) -> None:
+        """Let the processes start now, and import these modules until there is a task."""
+        for _ in range(self._jobs):
+            self._pool.schedule(worker.load, args=(modules,))
 
     def submit(self, task: Task, timeout: float) -> Any:
         """A future of the task's finding in JSON; cancelling it ends the worker at once."""
@@ -67,6 +73,18 @@ class Workers(contextlib.AbstractContextManager):
     def run(self, task: Task, timeout: float) -> Finding:
         """The task's finding; a crash, a time-out or a lack of memory is its error."""
         return collect(self.submit(task, timeout), task, timeout)
+
+    def run_all(
+        self, tasks: Iterable[Task], timeout: float, running: Callable[[list[Task]], None] = lambda _: None
+    ) -> Iterator[Finding]:
+        """Findings in the order in which they finish; `running` is told what is being worked on."""
+        waiting = {self.submit(task, task.limit(timeout)): task for task in tasks}
+        while waiting:
+            done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+            running([task for future, task in waiting.items() if future.running()])
+            for future in done:
+                task = waiting.pop(future)
+                yield collect(future, task, task.limit(timeout))
 
     def __exit__(self, *failure: Any) -> None:
         self._pool.stop()
@@ -99,17 +117,10 @@ def run_tasks(
     jobs: int = 1,
     timeout: float = 120.0,
     memory: int | None = None,
-    running: Callable[[list[Task]], None] = lambda _: None,
 ) -> Iterator[Finding]:
-    """Findings in the order in which they finish; `running` is told what is being worked on."""
+    """Findings in the order in which they finish, by workers of their own."""
     with Workers(jobs, memory=memory) as workers:
-        waiting = {workers.submit(task, task.limit(timeout)): task for task in tasks}
-        while waiting:
-            done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-            running([task for future, task in waiting.items() if future.running()])
-            for future in done:
-                task = waiting.pop(future)
-                yield collect(future, task, task.limit(timeout))
+        yield from workers.run_all(tasks, timeout)
 
 
 def in_words(error: Exception) -> str:

@@ -3,7 +3,8 @@
 import importlib
 import os
 import pickle
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -27,6 +28,18 @@ def prepare(threads: int, memory: int, cache: str) -> None:
     jax.config.update("jax_compilation_cache_dir", cache)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def follow_parent() -> None:
+    """Leave Ctrl-C to the parent, and end when it does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
+
+
+def load(modules: Sequence[str]) -> None:
+    """Import what an entry will need, before it is known which."""
+    for module in modules:
+        importlib.import_module(module)
 
 
 def perform(

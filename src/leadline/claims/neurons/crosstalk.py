@@ -4,7 +4,6 @@ from typing import Annotated
 
 import jax
 import numpy as np
-from scipy.special import ndtri
 
 from leadline import data, memories
 from leadline.evidence import Range, at_most, claim, close, counts_as, exactly, figure, mean, printed
@@ -223,7 +222,7 @@ def hopfield_crosstalk_law(
         ),
         figure.curves(
             "quantiles against the normal limit", x="quantile of N(0, n/d)", y="quantile of x C",
-            lines={"N(0, n/d)": (xs, xs)}, points={"measured": (spread * ndtri(ranks), np.quantile(s / d, ranks))},
+            lines={"N(0, n/d)": (xs, xs)}, points={"measured": (spread * norm.ppf(ranks), np.quantile(s / d, ranks))},
         ),
     )  # fmt: skip
 
