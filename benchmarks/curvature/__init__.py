@@ -3,7 +3,7 @@
 Networks of the same weights on all 1797 digits in single precision, after 200 steps of Adam. A "product" is one
 Hessian product from the weights; a "kept product" reuses the linearised gradient, as PyHessian does. The ten
 eigenvalues are those of largest modulus, each to a relative 1e-4 of what ARPACK finds in double precision; every side
-runs with the loosest of its settings that reaches this, and answers with its eigenvalues over the right ones; Leadline's
+runs with the loosest of its settings that reaches this, and answers with its eigenvalues over the right ones; Leadline
 keeps its gradient where that is faster, as PyHessian does.
 """
 
