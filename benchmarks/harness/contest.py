@@ -28,7 +28,7 @@ class Contender:
     def __init__(self, side: Side, settings: Mapping[str, Any], inputs: Path, place: Path):
         self.side, self.failure = side, ""
         self.seconds: list[float] = []
-        self.bytes = 0.0
+        self.bytes = 0
         self._answer = place / f"answer-{id(self)}.npy"
         self._errors = (place / f"errors-{id(self)}.txt").open("w+")
         wanted = {"program": side.program, "make": side.make, "settings": {**settings, **side.settings},
@@ -48,10 +48,14 @@ class Contender:
         if self.failure:
             return
         time.sleep(PAUSE)
-        reply = self._ask("run")
-        if reply:
-            self.seconds.append(reply["seconds"])
-            self.bytes = max(self.bytes, reply["bytes"])
+        seconds = self._ask("time")
+        if seconds is not None:
+            self.seconds.append(seconds)
+
+    def weigh(self) -> None:
+        """Measure the memory that a run takes."""
+        if not self.failure:
+            self.bytes = self._ask("memory") or 0
 
     def refuse(self, why: str) -> None:
         self.failure = why
@@ -66,8 +70,8 @@ class Contender:
         self._process.stdout.close()
         self._errors.close()
 
-    def _ask(self, question: Any) -> dict[str, Any]:
-        """The reply to a line; nothing where there is none, which ends the contender."""
+    def _ask(self, question: Any) -> Any:
+        """The reply to a line; None where there is none, which ends the contender."""
         with contextlib.suppress(BrokenPipeError):
             print(json.dumps(question), file=self._process.stdin, flush=True)
         with selectors.DefaultSelector() as waiting:
@@ -75,7 +79,7 @@ class Contender:
             if not waiting.select(TIME_LIMIT):
                 self._process.kill()
                 self.failure = f"stopped after {TIME_LIMIT:.0f} s"
-                return {}
+                return None
         line = self._process.stdout.readline()
         if line:
             return json.loads(line)
@@ -83,7 +87,7 @@ class Contender:
         self._errors.seek(0)
         said = [part.strip() for part in self._errors.read().splitlines() if part.strip()]
         self.failure = said[-1][:200] if said else f"its process ended with {self._process.returncode}"
-        return {}
+        return None
 
 
 def race(case: Case, repetitions: int) -> Outcome:
@@ -99,6 +103,9 @@ def race(case: Case, repetitions: int) -> Outcome:
             open_.callback(contenders[-1].close)
         right = inputs[case.expected] if case.expected else contenders[0].answer
         differences = [_judge(contender, right, case.tolerance) for contender in contenders]
+        for contender in contenders:
+            if not contenders[0].failure:
+                contender.weigh()
         for round_ in range(repetitions):
             for contender in contenders if round_ % 2 == 0 else reversed(contenders):
                 if not contenders[0].failure and not _far_behind(contender, contenders[0]):

@@ -1,5 +1,6 @@
 """Contenders for the tests of the harness, with a clock of their own: what they take is exact on any machine."""
 
+import itertools
 import os
 import time
 
@@ -22,6 +23,18 @@ def sums(inputs, takes=1.0):
     return run
 
 
+def slower_and_slower(inputs, takes):
+    """Three runs at the start, the third of which takes `takes`, and one that is weighed; then each takes that more."""
+    runs = itertools.count(-3)
+
+    def run():
+        number = next(runs)
+        _taking(takes * (number + 3 if number > 0 else 1))
+        return inputs["x"].cumsum()
+
+    return run
+
+
 def wrong(inputs):
     return lambda: 1.01 * inputs["x"].cumsum()
 
@@ -31,10 +44,11 @@ def crashes(inputs):
 
 
 def dies_later(inputs):
-    runs = iter(range(4))
+    runs = iter(range(6))  # three at the start, one that is weighed, one that is timed
 
     def run():
-        if next(runs) == 3:
+        _taking(1.0)
+        if next(runs) == 5:
             os._exit(7)
         return inputs["x"].cumsum()
 

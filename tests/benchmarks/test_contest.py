@@ -32,6 +32,11 @@ def test_a_slower_rival_gives_a_ratio_above_one_with_an_interval_around_it():
     assert [len(s.seconds) for s in outcome.sides] == [5, 5]
 
 
+def test_of_short_runs_many_are_timed_in_a_row_and_their_mean_counts():
+    outcome = race(case(side("sums", "Leadline"), side("slower_and_slower", takes=0.125)), 3)
+    assert outcome.sides[1].seconds == [0.125 * 5, 0.125 * 8, 0.125 * 11]  # of 4, 5, 6, then 7, 8, 9, ...
+
+
 def test_the_best_rival_counts():
     sides = side("sums", "Leadline", takes=3.0), side("sums", "slow", takes=9.0), side("sums", "fast", takes=1.5)
     outcome = race(case(*sides), 3)
