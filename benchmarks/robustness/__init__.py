@@ -38,7 +38,15 @@ def flops(passes: int) -> float:
 
 
 CASES = [
-    Case("FGSM on 512 inputs of 784-256-256-10", sides("one_step"), inputs, tolerance=2e-3, work=Work(flops(1))),
+    Case(
+        "FGSM on 512 inputs of 784-256-256-10",
+        sides("one_step"),
+        inputs,
+        tolerance=2e-3,
+        work=Work(flops(1)),
+        reason="both sides do the same four products and little else: 84 GFlop/s on two cores, and of 6.4 ms 1 is the "
+        "call from Python with its checks.",
+    ),
     # Leadline keeps the best of all iterates, its rivals the last, so that what is compared is how many are fooled
     Case("PGD, 40 steps, same inputs", sides("many_steps"), inputs, tolerance=1e-2, work=Work(flops(STEPS))),
 ]

@@ -38,7 +38,10 @@ def product_of_depth(inputs: Inputs, depth: int):
 
 
 def devices(inputs: Inputs, count: int):
-    """As many devices as cores, each with a core of its own: JAX must not have been imported before."""
+    """As many devices as cores, each with a core of its own, on which its block stays.
+
+    JAX must not have been imported before.
+    """
     os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={count}"
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
     from leadline import infinite_width, kernels
@@ -48,7 +51,7 @@ def devices(inputs: Inputs, count: int):
     net = infinite_width.dense_stack(3, "relu", W_std=2**0.5, b_std=0.1, last_W_std=1.0, last_b_std=0.0)
     x = points(8192)["x"]
     kernel = lambda a, b: net.kernel_fn(a, b, get="ntk")  # noqa: E731
-    return lambda: kernels.sharded_gram(kernel, x).blocks
+    return lambda: kernels.sharded_gram(kernel, x).blocks.block_until_ready().shape
 
 
 def _steps(widths: tuple[int, ...]):

@@ -56,9 +56,9 @@ def top(
     length = min(size, max(basis or 0, wanted + 2) if basis else max(2 * wanted + 20, 50), most)
     length = max(length, min(wanted + 2, size))
     run = _Run(operator, length, start)
-    stride = max(4, wanted // 2)
+    first, stride = 2 * wanted + 2, max(4, wanted // 2)  # ARPACK, too, first looks after so many products
     while True:
-        run.extend(min(stride, length - run.filled, most - run.products))
+        run.extend(min(stride if run.products else first, length - run.filled, most - run.products))
         values, coordinates, residuals = run.ritz()
         order = _order(values, k, which)
         scale = np.abs(values).max()
