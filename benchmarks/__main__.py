@@ -21,7 +21,7 @@ from .harness.page import shown_ratio, shown_slope, write_page
 from .harness.results import Measured, Results
 from .suites import SUITES, reasons, suite
 
-REPETITIONS, QUICK_REPETITIONS = 9, 5
+REPETITIONS = 5
 NAMED = (  # of the packages of rivals, those that the page names
     "torch", "curvlinops-for-pytorch", "pyhessian", "torchdiffeq", "gpytorch", "torchattacks", "foolbox",
     "neural-tangents",
@@ -58,7 +58,7 @@ def main() -> int:
     if wanted.page:
         return page(wanted.out)
     if wanted.quick:
-        return quick(names, wanted.case, wanted.repetitions or QUICK_REPETITIONS, wanted.out)
+        return quick(names, wanted.case, wanted.repetitions or REPETITIONS, wanted.out)
     return full(names, wanted.case, wanted.repetitions or REPETITIONS, wanted.out)
 
 

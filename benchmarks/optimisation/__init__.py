@@ -59,8 +59,8 @@ CASES = [
         asked=1.0,
         count=SWEEP,
         work=Work(2.0 * 200 * 50 * 50 * SWEEP, precision="float64"),
-        reason="on one core the product of 200 x 50 with 50 x 50 takes 43 of 68 µs (23 GFlop/s in double precision; it is "
-        "too small to be split), the values of the objective 14, transposing for both 13.",
+        reason="on one core the product of 200 x 50 with 50 x 50 takes 43 of 68 µs (23 GFlop/s in double precision; it "
+        "is too small to be split), the values of the objective 14, transposing for both 13.",
     ),
     Case(
         "gradient step, softmax regression on digits",
@@ -71,8 +71,8 @@ CASES = [
         asked=1.0,
         count=DESCENT,
         work=Work(4.0 * ROWS * FEATURES * CLASSES * DESCENT, precision="float64"),
-        reason="products with a side of 10: on one core Xᵀ P takes 0.17 ms (14 GFlop/s) and X W 0.09 of 0.39, as XLA's "
-        "kernels do not fill their registers with so thin a matrix; exponentials take 0.05.",
+        reason="products with a side of 10: on one core Xᵀ P takes 0.17 ms (14 GFlop/s) and X W 0.09 of 0.39 ms; "
+        "exponentials take 0.05.",
     ),
     Case(
         "SAGA step, softmax regression on digits",

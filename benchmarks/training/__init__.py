@@ -72,8 +72,8 @@ CASES = [
         10,
         1,
         5.0,
-        "a product of 128 x 64 x 64 takes 15 µs on one core (66 GFlop/s), and 36 where XLA contracts over the rows, for "
-        "the gradient of the weights; it is too small to be split between cores. The rest is Adam and fetching rows.",
+        "a product of 128 x 64 x 64 takes 15 µs on one core (66 GFlop/s), and 36 where XLA contracts over the rows, "
+        "for the gradient of the weights; it is too small to be split. The rest is Adam and fetching rows.",
     ),
     case(
         "Adam step, 784-512-512-10, batch 128",
