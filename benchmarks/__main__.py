@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from leadline.suggestions import unknown
+from leadline._messages import unknown
 
 from .harness import guard
 from .harness.case import Case, Growth
@@ -23,9 +23,15 @@ from .suites import SUITES, reasons, suite
 
 REPETITIONS = 5
 NAMED = (  # of the packages of rivals, those that the page names
-    "torch", "curvlinops-for-pytorch", "pyhessian", "torchdiffeq", "gpytorch", "torchattacks", "foolbox",
+    "torch",
+    "curvlinops-for-pytorch",
+    "pyhessian",
+    "torchdiffeq",
+    "gpytorch",
+    "torchattacks",
+    "foolbox",
     "neural-tangents",
-)  # fmt: skip
+)
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from leadline.data.cache import cache_directory
+from leadline.data.sources.cache import cache_directory
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_disable_most_optimizations", True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leadline.data.image_files import CIFAR_BINARY, IDX, ByteImages
+from leadline.data.sources.image_files import CIFAR_BINARY, IDX, ByteImages
 
 
 def sample(shape, train=6, test=4, seed=0) -> ByteImages:

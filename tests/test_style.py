@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[1]
 def test_ruff_finds_nothing(command):
     result = subprocess.run(
         [sys.executable, "-m", "ruff", *command, "--no-cache", "src", "tests", "benchmarks", "run"],
-        cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert result.returncode == 0, result.stdout + result.stderr

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from leadline.data.cache import cache_directory
+from leadline.data.sources.cache import cache_directory
 
 from ..harness.environments import ROOT
 from ..harness.outcome import Outcome, SideOutcome
@@ -33,8 +33,12 @@ def measure(report: Callable[[str], None]) -> Iterator[Outcome]:
             for state in _STATES:
                 report(f"check --all, jobs {jobs}, {state} cache")
                 seconds[jobs, state] = _checked(jobs, cache)
-        yield _outcome(f"check --all, {_jobs(jobs)}: compiled before", seconds[jobs, "warm"],
-                       "nothing compiled", seconds[jobs, "cold"])  # fmt: skip
+        yield _outcome(
+            f"check --all, {_jobs(jobs)}: compiled before",
+            seconds[jobs, "warm"],
+            "nothing compiled",
+            seconds[jobs, "cold"],
+        )
     for state, words in _STATES.items():
         yield _outcome(f"check --all, {words}: 2 jobs", seconds[2, state], "1 job", seconds[1, state])
 
@@ -79,8 +83,10 @@ def _checked(jobs: int, cache: Path) -> float:
         begin = time.perf_counter()
         done = subprocess.run(
             [sys.executable, "-m", "leadline", "check", "--all", "--jobs", str(jobs), "--out", findings],
-            cwd=ROOT, env={**os.environ, "LEADLINE_CACHE": str(cache)}, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=ROOT,
+            env={**os.environ, "LEADLINE_CACHE": str(cache)},
+            stdout=subprocess.DEVNULL,
+        )
         seconds = time.perf_counter() - begin
     if done.returncode not in (0, 1):
         raise SystemExit(f"bench: leadline check --all ended with exit code {done.returncode}; run it to see why.")

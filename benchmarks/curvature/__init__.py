@@ -108,15 +108,16 @@ _TRANSFORMER = (
     "some 200 operations on 2048 x 32 numbers or fewer; on one core 62% are products, which reach 56 to 104 GFlop/s at "
     "these sizes on both, and a quarter is copying. A second core gains little."
 )
-REASONS = {
+_TOP = "22 products, as many as ARPACK takes for its rivals; see the product."
+_REASONS = {
     ("mlp", "product"): _MLP,
     ("mlp", "kept_product"): _MLP,
     ("cnn", "product"): _CNN,
     ("cnn", "kept_product"): _KEPT_CNN,
-    ("cnn", "top"): "22 products, as many as ARPACK takes for its rivals; see the product.",
+    ("cnn", "top"): _TOP,
     ("transformer", "product"): _TRANSFORMER,
     ("transformer", "kept_product"): _TRANSFORMER,
-    ("transformer", "top"): "22 products, as many as ARPACK takes for its rivals; see the product.",
+    ("transformer", "top"): _TOP,
 }
 
 
@@ -147,7 +148,7 @@ def case(network: str, task: str, words: str, asked: float | None) -> Case:
         asked=asked,
         count=1 if top else PRODUCTS,
         work=Work() if top else Work(PRODUCTS * product_flops(network, task == "kept_product")),
-        reason=REASONS.get((network, task), ""),
+        reason=_REASONS.get((network, task), ""),
         quick=network == "mlp",
     )
 

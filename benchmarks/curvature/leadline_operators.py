@@ -18,12 +18,14 @@ def product(inputs: Inputs, network: str):
 
 
 def kept_product(inputs: Inputs, network: str):
-    return _products(inputs, network, _hessian(inputs, network).held())
+    return _products(inputs, network, _hessian(inputs, network).linearised())
 
 
 def top(inputs: Inputs, network: str):
     operator = _hessian(inputs, network)
-    operator = operator if network == "cnn" else operator.held()  # what a convolution keeps is too large for the cache
+    operator = (
+        operator if network == "cnn" else operator.linearised()
+    )  # what a convolution keeps is too large for the cache
     return loosest(
         lambda tolerance: operator.top(EIGENVALUES, which="magnitude", tolerance=tolerance).values,
         inputs["eigenvalues"],

@@ -31,13 +31,22 @@ class Contender:
         self.bytes = 0
         self._answer = place / f"answer-{id(self)}.npy"
         self._errors = (place / f"errors-{id(self)}.txt").open("w+")
-        wanted = {"program": side.program, "make": side.make, "settings": {**settings, **side.settings},
-                  "inputs": str(inputs), "answer": str(self._answer)}  # fmt: skip
+        wanted = {
+            "program": side.program,
+            "make": side.make,
+            "settings": {**settings, **side.settings},
+            "inputs": str(inputs),
+            "answer": str(self._answer),
+        }
         self._process = subprocess.Popen(
             [interpreter(side.environment), "-m", "benchmarks.harness.contender"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
-            cwd=ROOT, env=_surroundings(),
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            cwd=ROOT,
+            env=_surroundings(),
+        )
         self._ask(wanted)
 
     @property

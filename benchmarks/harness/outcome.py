@@ -53,8 +53,7 @@ class Outcome:
     @classmethod
     def of(cls, case: Case, sides: list[SideOutcome]) -> "Outcome":
         work = case.work
-        made = cls(case.name, sides, case.count, case.asked, "", None, None,
-                   work.flops, work.bytes, work.precision)  # fmt: skip
+        made = cls(case.name, sides, case.count, case.asked, "", None, None, work.flops, work.bytes, work.precision)
         timed = [side for side in sides[1:] if side.median is not None]
         if sides[0].median is None or not timed:
             return made
@@ -105,8 +104,15 @@ class GrowthOutcome:
 
     @classmethod
     def of(cls, growth: Growth, seconds: list[list[float]], failure: str) -> "GrowthOutcome":
-        made = cls(growth.name, growth.variable, list(growth.sizes), seconds, growth.predicted,
-                   within=growth.within, failure=failure)  # fmt: skip
+        made = cls(
+            growth.name,
+            growth.variable,
+            list(growth.sizes),
+            seconds,
+            growth.predicted,
+            within=growth.within,
+            failure=failure,
+        )
         if not failure:
             made.slope, made.interval = slope_interval(growth.sizes, seconds)
         return made
@@ -155,9 +161,13 @@ def ratio_interval(above: list[float], below: list[float]) -> tuple[float, float
     if min(len(above), len(below)) < 3:
         return None
     found = bootstrap(
-        (above, below), lambda a, b, axis: np.median(a, axis=axis) / np.median(b, axis=axis),
-        n_resamples=_RESAMPLES, confidence_level=_CONFIDENCE, method="percentile", rng=np.random.default_rng(0),
-    )  # fmt: skip
+        (above, below),
+        lambda a, b, axis: np.median(a, axis=axis) / np.median(b, axis=axis),
+        n_resamples=_RESAMPLES,
+        confidence_level=_CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    )
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
@@ -174,8 +184,12 @@ def slope_interval(sizes: tuple[int, ...], seconds: list[list[float]]) -> tuple[
         return np.tensordot(x, logs, 1) / (x @ x)
 
     found = bootstrap(
-        seconds, fitted, n_resamples=_RESAMPLES, confidence_level=_CONFIDENCE, method="percentile",
+        seconds,
+        fitted,
+        n_resamples=_RESAMPLES,
+        confidence_level=_CONFIDENCE,
+        method="percentile",
         rng=np.random.default_rng(0),
-    )  # fmt: skip
+    )
     interval = found.confidence_interval
     return float(fitted(*map(np.asarray, seconds), axis=0)), (float(interval.low), float(interval.high))

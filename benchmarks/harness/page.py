@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from leadline.whole_files import write_whole
+from leadline._files import write_whole
 
 from .outcome import GrowthOutcome, Outcome, SideOutcome
 from .results import Measured, Results
@@ -140,7 +140,7 @@ def _picture(results: Results) -> bytes | None:
     """Every case's ratio on a logarithmic axis, with its interval and what was asked."""
     import altair as alt
 
-    from leadline.evidence.figure.canvas import INK, QUIET, Tables, finish
+    from leadline.presentation.figure.canvas import INK, QUIET, Tables, finish
 
     shown = [
         (outcome, name)

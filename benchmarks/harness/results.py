@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leadline.whole_files import write_whole
+from leadline._files import write_whole
 
 from .outcome import GrowthOutcome, Outcome, outcome_from
 

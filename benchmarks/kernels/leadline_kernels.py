@@ -4,8 +4,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from leadline import infinite_width as wide
-from leadline import kernel_machines, kernels, networks, tangent
+from leadline import infinite_width as wide, kernels, networks, tangent
+from leadline.kernels import machines
 
 from ..harness.case import Inputs
 from . import WIDTHS
@@ -39,7 +39,7 @@ def evidence(inputs: Inputs):
     def both(logs, x, y):
         def value(logs):
             length, amplitude, noise = jnp.exp(logs)
-            return kernel_machines.log_evidence(kernels.Gaussian(length) * amplitude, x, y, noise)
+            return machines.log_evidence(kernels.Gaussian(length) * amplitude, x, y, noise)
 
         value, gradient = jax.value_and_grad(value)(logs)
         return jnp.concatenate([value[None], gradient])

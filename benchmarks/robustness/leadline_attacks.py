@@ -17,7 +17,7 @@ def one_step(inputs: Inputs):
 
 def many_steps(inputs: Inputs):
     arguments = _attacked(inputs)
-    return lambda: robustness.pgd(*arguments, EPS, steps=STEPS, step=STEP, low=0.0, high=1.0).fooled.mean()
+    return lambda: robustness.pgd(*arguments, EPS, num_steps=STEPS, step_size=STEP, low=0.0, high=1.0).fooled.mean()
 
 
 def _scores(params, x):

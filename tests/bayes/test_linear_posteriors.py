@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from leadline import bayes, learning
+from leadline.bayes.linear_posteriors import prior_over_weights
+from leadline.bayes.posterior_modes import PosteriorMode
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12, 3))
@@ -97,16 +99,16 @@ def test_weights_of_draws():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: bayes.prior_over_weights(2, 0.0), "above 0"),
+        (lambda: prior_over_weights(2, 0.0), "above 0"),
         (lambda: bayes.linear_log_evidence(X, Y, sigma=0.0, alpha=1.0), "above 0"),
         (lambda: bayes.maximise_linear_evidence(X, 0 * Y), "all 0"),
         (lambda: bayes.grid_posterior(lambda t: t[:, 0], np.array([0.0, 1.0, 3.0])), "evenly"),
         (lambda: bayes.grid_posterior(lambda t: t[:, 0]), "axes"),
         (lambda: bayes.average_draws(np.ones((2, 1)), np.full(2, np.nan)), "one finite"),
         (lambda: bayes.last_layer_regression(X, Y[:, None], alpha=1.0), "sigma"),
-        (lambda: bayes.laplace_log_evidence(bayes.PosteriorMode(np.zeros(1), 0.0, -np.eye(1))), "positive definite"),
+        (lambda: bayes.laplace_log_evidence(PosteriorMode(np.zeros(1), 0.0, -np.eye(1))), "positive definite"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_told_in_a_sentence(call, words):
     with pytest.raises(ValueError, match=words):
         call()

@@ -55,9 +55,11 @@ def test_a_side_with_another_answer_is_refused_and_named():
 
 def test_leadline_itself_is_refused_where_the_right_answer_is_known():
     known = Case(
-        "sums", (side("wrong", "Leadline"), side("sums")),
-        lambda: {"x": np.arange(1.0, 5.0), "right": np.array([1.0, 3.0, 6.0, 10.0])}, expected="right",
-    )  # fmt: skip
+        "sums",
+        (side("wrong", "Leadline"), side("sums")),
+        lambda: {"x": np.arange(1.0, 5.0), "right": np.array([1.0, 3.0, 6.0, 10.0])},
+        expected="right",
+    )
     outcome = race(known, 3)
     assert outcome.ratio is None
     assert outcome.refused == ["sums: Leadline: not timed: its answer differs by 1.0e-02, 1e-05 is allowed"]

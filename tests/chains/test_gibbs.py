@@ -7,6 +7,9 @@ import pytest
 from scipy.integrate import quad
 
 from leadline import chains, optimisation, stochastic
+from leadline.chains.annealing import geometric_cooling
+from leadline.chains.coupling import coupled_distances
+from leadline.chains.wells import TwinWells
 
 KEY = jax.random.key(5)
 WELL = optimisation.DoubleWell()
@@ -37,15 +40,15 @@ def test_the_kernel_of_sgd_lists_all_batches():
     problem = stochastic.six_points()
     points = chains.even_grid(-3.0, 4.0, 57)
     gradients = chains.on_grid(problem.gradients, points)[..., 0]
-    one = chains.sgd_kernel(gradients, points, step=0.3)
-    two = chains.sgd_kernel(gradients, points, step=0.3, batch=2)
+    one = chains.sgd_kernel(gradients, points, step_size=0.3)
+    two = chains.sgd_kernel(gradients, points, step_size=0.3, batch=2)
     pairs = (gradients[:, :, None] + gradients[:, None, :]).reshape(57, 36) / 2
     direct = chains.splitting_kernel(points, points[:, None] - 0.3 * pairs, np.full(36, 1 / 36))
     np.testing.assert_allclose(two.chain.dense, direct.chain.dense, atol=1e-14)
     mean = points - 0.3 * gradients.mean(axis=1)
     np.testing.assert_allclose(one.chain.matrix @ points, mean, atol=1e-12)
     with pytest.raises(ValueError, match="batches of 40"):
-        chains.sgd_kernel(gradients, points, step=0.3, batch=40)
+        chains.sgd_kernel(gradients, points, step_size=0.3, batch=40)
 
 
 def test_the_double_well_has_the_numbers_of_the_specification():
@@ -80,25 +83,25 @@ def test_integrals_that_diverge_are_said_to():
 def test_twin_wells_have_the_curvatures_asked_for():
     spacing = 1e-3
     for place, curvature in ((-1.0, 1.0), (1.0, 4.0)):
-        low, middle, high = chains.on_grid(chains.TwinWells(4.0), place + spacing * np.array([-1.0, 0.0, 1.0]))
+        low, middle, high = chains.on_grid(TwinWells(4.0), place + spacing * np.array([-1.0, 0.0, 1.0]))
         assert abs(middle) < 1e-15
         assert abs((low + high) / spacing**2 - curvature) < 1e-4
 
 
 def test_annealed_laws_agree_with_step_by_step_propagation_and_with_runs():
     points = chains.even_grid(-2.2, 2.2, 151)
-    schedule = chains.geometric_cooling(0.2, 0.05, 60)
+    schedule = geometric_cooling(0.2, 0.05, 60)
     stretches = chains.in_stretches(schedule, 0.05)
     assert stretches.lengths.sum() == 60
     start = chains.gibbs_law((points - 1) ** 2, 40.0)
     law = start
     for temperature in stretches.schedule:
         law = law @ chains.IsotropicLangevin.at(0.1, 1 / temperature).kernel(WELL, points).chain.matrix
-    laws = chains.annealed_laws(WELL, points, start, stretches, step=0.1)
+    laws = chains.annealed_laws(WELL, points, start, stretches, step_size=0.1)
     np.testing.assert_allclose(laws[-1], law, atol=1e-12)
     rng = np.random.default_rng(0)
     begin = rng.choice(points, p=start, size=(3000, 1))
-    ends = chains.annealed_runs(WELL, begin, stretches.schedule, step=0.1, key=KEY)
+    ends = chains.annealed_runs(WELL, begin, stretches.schedule, step_size=0.1, key=KEY)
     expected = law[points < 0].sum()
     assert abs(np.mean(np.asarray(ends) < 0) - expected) < 4 * np.sqrt(expected / 3000)
     with pytest.raises(ValueError, match="positive ones"):
@@ -107,7 +110,7 @@ def test_annealed_laws_agree_with_step_by_step_propagation_and_with_runs():
 
 def test_parallel_tempering_reaches_the_share_of_the_invariant_law():
     ends = chains.parallel_tempering(
-        WELL, np.full((600, 1), 0.9456), np.array([0.3, 0.15, 0.1]), step=0.05, rounds=250, between=5, key=KEY
+        WELL, np.full((600, 1), 0.9456), np.array([0.3, 0.15, 0.1]), step_size=0.05, rounds=250, between=5, key=KEY
     )
     points = chains.even_grid(-2.5, 2.5, 201)
     law = chains.invariant_law(chains.IsotropicLangevin.at(0.05, 10.0).kernel(WELL, points).chain)
@@ -129,19 +132,17 @@ def test_runs_in_chunks_are_one_run_and_follow_the_recursion(monkeypatch):
 
 def test_coupled_runs_contract_exactly_on_a_parabola():
     bowl = optimisation.Quadratic(0.5 * jnp.eye(2), jnp.zeros(2))
-    far = chains.coupled_distances(
-        chains.IsotropicLangevin(0.4, 1.0), bowl, np.array([3.0, 4.0]), np.zeros(2), 5, key=KEY
-    )
+    far = coupled_distances(chains.IsotropicLangevin(0.4, 1.0), bowl, np.array([3.0, 4.0]), np.zeros(2), 5, key=KEY)
     np.testing.assert_allclose(far, 5 * 0.8 ** np.arange(6))
 
 
 def test_temperatures_of_the_six_points():
     problem, best = stochastic.six_points(), np.array([0.3591837])
-    found = chains.measure_temperatures(problem, best, step=0.1, batch=1, steps=4000, every=10, key=KEY)
+    found = chains.measure_temperatures(problem, best, step_size=0.1, batch=1, num_steps=4000, every=10, key=KEY)
     np.testing.assert_allclose(found.trace, 0.1 * 0.159787 / 2, rtol=1e-4)
     np.testing.assert_allclose(found.directions, found.trace)
     assert found.equipartition.holds(found.expected, rtol=0.1)
     with pytest.raises(ValueError, match="beyond 2/L"):
-        chains.measure_temperatures(problem, best, step=3.0, batch=1, key=KEY)
+        chains.measure_temperatures(problem, best, step_size=3.0, batch=1, key=KEY)
     with pytest.raises(ValueError, match="do not make 20 blocks"):
         chains.block_estimate(np.ones(10))

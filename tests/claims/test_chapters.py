@@ -1,11 +1,13 @@
 """Every chapter: each entry of the curriculum is there, runs at its defaults, and comes out as theory says.
 
 The lists beside this file say for each id its kind, whether the curriculum asks for a figure, and whether a source
-prints it wrongly; `vacuous` marks a bound that must be found to say nothing. `heavy.txt` has the entries that take long
+has an erratum of it; `vacuous` marks a bound that must be found to say nothing. `heavy.txt` has entries that take long
 to compile and run from nothing (measure_costs.py writes it); they are left to the slow tests, as are those that say
 themselves that they are slow.
 """
 
+import importlib
+import inspect
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,7 @@ EVERY = [(chapter, id) for chapter, ids in CURRICULUM.items() for id in ids]
 
 HEAVY = {line.split()[0] for line in Path(__file__).with_name("heavy.txt").read_text().splitlines()}
 
-# A printed error that is a matter of words (a wrong citation, a promised explanation) and has nothing to compute.
+# An erratum that is a matter of words (a wrong citation, a promised explanation) and has nothing to compute.
 WORDS_ALONE = {"activation-comparison-at-depth", "dense-network"}
 
 leadline.claims.load()
@@ -73,8 +75,20 @@ def test_it_shows_a_picture_where_the_curriculum_asks_for_one(findings, chapter,
     assert findings[id].figures
 
 
-@having("printed")
-def test_the_form_that_a_source_prints_wrongly_fails_beside_the_right_one(findings, chapter, id):
-    printed = [c for c in findings[id].comparisons if c.printed_by and not c.unmet]
-    assert printed
-    assert {c.printed_by for c in printed} <= set(entry(id).sources)
+@having("erratum")
+def test_the_erratum_of_a_source_fails_beside_the_repaired_form(findings, chapter, id):
+    comparisons = findings[id].comparisons
+    errata = [c.erratum for c in comparisons if c.erratum and not c.unmet]
+    assert errata
+    assert {e.by for e in errata} <= set(entry(id).sources)
+    assert {e.of for e in errata} <= {c.what for c in comparisons if not c.erratum}
+
+
+@pytest.mark.parametrize("chapter", CURRICULUM)
+def test_no_erratum_is_in_the_product_that_the_curriculum_does_not_have(chapter):
+    accused = {e.id for e in entries(chapter=chapter) if "erratum(" in inspect.getsource(function_of(e))}
+    assert accused <= {id for id, words in CURRICULUM[chapter].items() if "erratum" in words}
+
+
+def function_of(entry):
+    return getattr(importlib.import_module(entry.module), entry.run.__name__)

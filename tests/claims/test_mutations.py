@@ -140,7 +140,7 @@ def test_a_broken_library_is_rejected(monkeypatch, id, target, mutate):
     monkeypatch.setattr(module, name, wrong)
     monkeypatch.setitem(vars(importlib.import_module(f"leadline.{room}")), name, wrong)  # where claims find it
     finding = run_entry(entry(id))
-    failing = [c for c in finding.comparisons if c.verdict is Verdict.FAILS and not c.printed_by]
+    failing = [c for c in finding.comparisons if c.verdict is Verdict.FAILS and not c.erratum]
     assert failing, f"{id} does not notice that {target} is wrong"
 
 

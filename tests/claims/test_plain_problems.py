@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leadline import optimisation
-from leadline.claims.optimisation import plain_problems
+from leadline.claims.scenarios.optimisation import plain_problems
 
 
 def _data():

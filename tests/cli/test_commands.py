@@ -7,10 +7,12 @@ import sys
 import jsonschema
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
+import scipy.optimize  # now: what a search imports comes off its budget, which is short here
+import scipy.stats  # noqa: F401
 from documented_json import schema, strict
 
-from leadline import claims
-from leadline.cli.check import _chapters_naming
+from leadline.cli.running import workers_for
+from leadline.evidence import runner
 
 
 def test_claims_prints_every_entry_as_documented(leadline):
@@ -33,6 +35,16 @@ def test_claims_can_be_searched_by_words_and_kind(leadline):
     assert "perceptron-training" in {e["id"] for e in found}
 
 
+def test_an_entry_is_told_with_its_title_and_its_mathematics_in_characters(leadline):
+    record = next(
+        e for e in strict(leadline("claims", "--json").out) if "\\" in e["statement"] and "\\" in e["formula"]
+    )
+    code, out, _ = leadline("claims", record["id"])
+    assert code == 0
+    assert out.startswith(record["title"] + "\n" + record["id"] + ", ")
+    assert not set("$\\") & set(out)
+
+
 def test_check_prints_findings_as_documented(leadline):
     code, out, err = leadline("check", "sample-holds", "sample-unmet", "sample-raises", "--json")
     record = strict(out)
@@ -49,7 +61,7 @@ def test_check_prints_findings_as_documented(leadline):
         (["sample-holds"], 0),
         (["sample-unmet"], 0),
         (["sample-slow-descent", "--set", "x=0.5"], 1),
-        (["sample-printed-holds"], 1),
+        (["sample-erratum-holds"], 1),
         (["sample-raises"], 1),
     ],
 )
@@ -57,15 +69,15 @@ def test_the_exit_code_says_whether_all_is_as_theory_says(leadline, words, code,
     assert leadline("check", *words).code == code
 
 
-def test_the_table_puts_measurement_beside_prediction_and_names_printed_errors(leadline, runs_here):
+def test_the_table_puts_measurement_beside_prediction_and_names_errata(leadline, runs_here):
     out = " ".join(leadline("check", "sample-holds", "--seed", "3").out.split())
-    assert "✓ sample-holds holds, 1 printed error fails" in out
+    assert "✓ sample-holds holds, 1 erratum fails" in out
     assert "measured" in out
-    assert "printed by eth: U ≤ 0" in out
+    assert "erratum of eth: U ≤ 0" in out
     assert "fails, as it must" in out
 
 
-def test_out_has_findings_figures_and_a_page_that_shows_them(leadline, tmp_path, runs_here):
+def test_out_has_empiricals_figures_and_a_page_that_shows_them(leadline, tmp_path, runs_here):
     out = tmp_path / "out"
     leadline("check", "sample-holds", "sample-unmet", "--out", out)
     assert len((out / "findings.jsonl").read_text().splitlines()) == 2
@@ -133,7 +145,12 @@ def test_python_m_leadline_is_the_same_command():
     assert {"claims", "check", "falsify", "cite"} <= set(help.stdout.split())
 
 
-def test_workers_are_told_the_chapter_of_an_entry_before_it_is_imported():
-    assert "leadline.claims.neurons" in _chapters_naming(["novikoff-bound"])
-    assert len(_chapters_naming(["novikoff-bound"])) < len(claims.CHAPTERS)
-    assert _chapters_naming(["no-such-entry"]) == []
+def test_there_are_no_more_workers_than_tasks(monkeypatch):
+    class Counted(runner.Workers):
+        def __init__(self, jobs):
+            self.jobs = jobs
+
+    monkeypatch.setattr(runner, "Workers", Counted)
+    monkeypatch.setattr(runner, "cores", lambda: 64)
+    asked = ((8, 3), (2, 3), (0, 10), (0, 600), (4, 0))
+    assert [workers_for(jobs, tasks).jobs for jobs, tasks in asked] == [3, 2, 10, 64, 1]

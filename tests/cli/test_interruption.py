@@ -12,9 +12,15 @@ import pytest
 from leadline.evidence import RunDirectory
 
 ENTRIES = (
-    "gelu", "mcculloch-pitts-count", "xor-not-separable", "hyperplane-distance", "margin-sign", "general-position",
-    "cover-shattering", "value-of-history",
-)  # fmt: skip
+    "gelu",
+    "mcculloch-pitts-count",
+    "xor-not-separable",
+    "hyperplane-distance",
+    "margin-sign",
+    "general-position",
+    "cover-shattering",
+    "value-of-history",
+)
 
 
 def start(out, cache):

@@ -14,8 +14,13 @@ def test_an_optimiser_of_ones_own_is_put_through_every_trial(leadline, tmp_path)
     record = strict(found.out)
     jsonschema.validate(record, schema("check"))
     assert [f["id"] for f in record["findings"]] == [
-        "worst-chain", "sharp-huber", "conditioning", "three-cycle", "drift", "digits",
-    ]  # fmt: skip
+        "worst-chain",
+        "sharp-huber",
+        "conditioning",
+        "three-cycle",
+        "drift",
+        "digits",
+    ]
     assert record["findings"][0]["command"] == f"leadline stress {rule}:make --set momentum=0.5"
     assert "<figure>" in (tmp_path / "page" / "index.html").read_text()
 

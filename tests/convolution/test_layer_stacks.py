@@ -4,9 +4,6 @@ import pytest
 
 from leadline.convolution import (
     ConvLayer,
-    DenseLayer,
-    GroupLayer,
-    LocalLayer,
     PoolLayer,
     drawn_stack,
     gradient_field,
@@ -14,9 +11,9 @@ from leadline.convolution import (
     receptive_field,
     stack_costs,
     uniform_field_deviation,
-    window_count,
 )
-from leadline.convolution.delayed_recall import fit_recall
+from leadline.convolution.layer_kinds import DenseLayer, GroupLayer, LocalLayer, window_count
+from leadline.sequences.delayed_recall import fit_recall
 
 
 @pytest.mark.parametrize(("length", "kernel", "stride", "padding", "dilation"), [(6, 3, 2, 0, 1), (28, 5, 3, 1, 2)])

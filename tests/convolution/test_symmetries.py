@@ -11,7 +11,6 @@ from leadline.convolution import (
     circular_shifts,
     equivariance_defect,
     fit_action,
-    flips,
     group_test,
     interpolation_floor,
     layer_defects,
@@ -21,6 +20,7 @@ from leadline.convolution import (
     usual_transformations,
     zero_shifts,
 )
+from leadline.convolution.image_transformations import flips
 
 NOISE = np.random.default_rng(0).normal(size=(3, 6, 6))
 
@@ -64,7 +64,7 @@ def test_quarter_turns_need_squares():
 
 
 def test_rotations_by_interpolation_agree_with_quarter_turns():
-    from leadline.convolution import rotate_images
+    from leadline.convolution.image_transformations import rotate_images
 
     assert np.allclose(rotate_images(NOISE, 90), rotations([90])[0](NOISE), atol=1e-12)
     assert interpolation_floor(NOISE, 90) == 0

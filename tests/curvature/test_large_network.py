@@ -85,5 +85,5 @@ def test_all_images_in_single_and_double_precision(network):
     single = jax.tree.map(lambda a: a.astype(np.float32) if eqx.is_inexact_array(a) else a, net)
     h = curvature.hessian(losses, single, x.astype(np.float32), y, batch=500)
     np.testing.assert_allclose(h.top(10).values, exact.values, rtol=1e-4)
-    density = h.density(key=jax.random.key(0), probes=2, steps=30)
+    density = h.density(key=jax.random.key(0), probes=2, num_steps=30)
     assert abs(density.total - 1) < 1e-3

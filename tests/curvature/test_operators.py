@@ -23,7 +23,7 @@ def test_hessian_is_the_dense_one_however_it_is_streamed(reference, loss, batch)
 
 
 def test_a_held_hessian_is_the_same_and_has_no_blocks(reference):
-    h = curvature.hessian(losses, reference.net, reference.x, reference.y, batch=8, reduction="sum").held()
+    h = curvature.hessian(losses, reference.net, reference.x, reference.y, batch=8, reduction="sum").linearised()
     v = np.random.default_rng(8).normal(size=h.size)
     np.testing.assert_allclose(h(v), 21 * reference.hessian @ v, rtol=1e-10, atol=1e-12)
     with pytest.raises(ValueError, match="of the Hessian first and hold that"):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from leadline import data
+from leadline.data.batching import permutation
 
 KEY = jax.random.key(3)
 
@@ -39,18 +40,18 @@ def test_a_batch_that_cannot_be_drawn_is_refused(batch):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 1000, 2**16, 2**16 + 1])
 def test_a_permutation_has_every_number_once(n):
-    np.testing.assert_array_equal(np.sort(data.permutation(n, key=KEY)), np.arange(n))
+    np.testing.assert_array_equal(np.sort(permutation(n, key=KEY)), np.arange(n))
 
 
 def test_all_permutations_of_four_are_equally_likely():
-    draws = np.asarray(jax.vmap(lambda k: data.permutation(4, key=k))(jax.random.split(KEY, 24_000)))
+    draws = np.asarray(jax.vmap(lambda k: permutation(4, key=k))(jax.random.split(KEY, 24_000)))
     counts = np.bincount(np.unique(draws @ 4 ** np.arange(4), return_inverse=True)[1])
     assert len(counts) == 24
     assert np.sum((counts - 1000) ** 2 / 1000) < 49.7  # the 99.9% point of chi-square with 23 degrees of freedom
 
 
 def test_neighbours_are_torn_apart_in_a_long_permutation():
-    order = np.asarray(data.permutation(2**16, key=KEY))
+    order = np.asarray(permutation(2**16, key=KEY))
     ascending = np.mean(np.diff(order) > 0)  # 1/2, with standard deviation 1/√(12 n)
     assert abs(ascending - 0.5) < 4 / np.sqrt(12 * 2**16)
     assert abs(np.corrcoef(order, np.arange(2**16))[0, 1]) < 4 / np.sqrt(2**16)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from leadline.data.image_files import read_png
+from leadline.data.sources.image_files import read_png
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (7, 9, 3)).astype(np.uint8)
 

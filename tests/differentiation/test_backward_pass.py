@@ -7,7 +7,9 @@ import numpy as np
 import optax
 import pytest
 
-from leadline.differentiation import adjoint_steps, backpropagate, hand_differentiated, loss_pair, network_loss
+from leadline.differentiation import backpropagate, network_loss
+from leadline.differentiation.backward_pass import adjoint_steps, hand_differentiated
+from leadline.differentiation.loss_pairs import loss_pair
 from leadline.networks import MLP
 from leadline.training import minimise
 

@@ -38,13 +38,13 @@ def test_saliency_is_of_the_predicted_class_unless_told():
 
 
 def test_sign_steps_stay_in_the_ball_and_in_the_bounds():
-    moved = projected_sign_steps(NET, X, Y, 0.1, steps=5, bounds=(-1.0, 1.0))
+    moved = projected_sign_steps(NET, X, Y, 0.1, num_steps=5, bounds=(-1.0, 1.0))
     inside = jnp.abs(X) <= 1
     assert float(jnp.max(jnp.where(inside, jnp.abs(moved - X), 0.0))) <= 0.1 + 1e-12
     assert float(jnp.abs(moved).max()) <= 1.0
     assert float(jnp.abs(sign_step(NET, X, Y, 0.3, bounds=(-0.5, 0.5))).max()) <= 0.5
     with pytest.raises(ValueError, match="at least one"):
-        projected_sign_steps(NET, X, Y, 0.1, steps=0)
+        projected_sign_steps(NET, X, Y, 0.1, num_steps=0)
 
 
 def test_one_small_step_raises_the_loss_by_the_one_norm_of_its_gradient():

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.differentiation import composed_log_determinant, jacobian_matrix, jacobian_report, layer_jacobians
+from leadline.differentiation import jacobian_matrix, jacobian_report, layer_jacobians
+from leadline.differentiation.jacobians import composed_log_determinant
 from leadline.networks import MLP
 
 RNG = np.random.default_rng(0)

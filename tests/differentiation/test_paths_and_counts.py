@@ -5,15 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from leadline.differentiation import (
-    LocalEdge,
-    Tape,
-    jacobian_chain_multiply_adds,
-    local_edges,
-    network_multiply_adds,
-    sum_paths,
-    sweep_paths,
-)
+from leadline.differentiation import Tape
+from leadline.differentiation.operation_counts import jacobian_chain_multiply_adds, network_multiply_adds
+from leadline.differentiation.path_sums import LocalEdge, local_edges, sum_paths, sweep_paths
 
 
 def test_both_sums_are_the_matrix_series():

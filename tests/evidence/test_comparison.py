@@ -1,13 +1,24 @@
-"""Algebra of comparisons: slack, verdict, printed errors, assumptions, JSON."""
+"""Algebra of comparisons: slack, verdict, errata, assumptions, JSON."""
 
 import json
 import math
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from leadline.evidence import Comparison, Inapplicable, Verdict, assume, at_least, at_most, close, exactly, printed
+from leadline.evidence import (
+    Comparison,
+    Erratum,
+    Inapplicable,
+    Verdict,
+    assume,
+    at_least,
+    at_most,
+    close,
+    erratum,
+    exactly,
+    reference,
+)
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
 positive = st.floats(1e-6, 1e6)
@@ -73,11 +84,24 @@ def test_a_bound_that_says_nothing_is_vacuous_but_a_violated_one_fails():
     assert at_most(math.inf, 7.0, "risk", trivial=1.0).verdict is Verdict.FAILS
 
 
-def test_a_printed_error_must_fail():
-    wrong = printed(at_most(2, 1, "x"), "eth", "x ≤ 1")
+def test_an_erratum_must_fail_and_knows_its_repair():
+    right = at_most(2, 2, "x against 2")
+    wrong = erratum(at_most(2, 1, "x"), of=right, by="eth", prints="x ≤ 1")
     assert wrong.verdict is Verdict.FAILS
     assert wrong.as_expected
-    assert not printed(at_most(1, 2, "x"), "eth", "x ≤ 2").as_expected
+    assert wrong.erratum == Erratum("eth", "x ≤ 1", "x against 2")
+    assert Comparison.from_json(wrong.to_json()) == wrong
+    assert not erratum(at_most(1, 2, "x"), of=right, by="eth", prints="x ≤ 2").as_expected
+
+
+@pytest.mark.parametrize(("digits", "verdict"), [(3, "holds"), (4, "holds"), (5, "fails")])
+def test_a_reference_is_reproduced_to_so_many_digits(digits, verdict):
+    assert str(reference(0.123449, 0.1234, "x", digits=digits).verdict) == verdict  # off by 4.9e-5
+
+
+def test_a_reference_of_zero_is_reproduced_to_so_many_decimals():
+    assert str(reference(4e-4, 0.0, "x", digits=3).verdict) == "holds"
+    assert str(reference(6e-4, 0.0, "x", digits=3).verdict) == "fails"
 
 
 @given(st.booleans(), st.booleans())
@@ -112,8 +136,7 @@ comparisons = st.builds(
     interval=st.none() | st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)),
     says_nothing=st.booleans(),
     unmet=st.text(max_size=9),
-    printed_by=st.sampled_from(["", "eth"]),
-    form=st.text(max_size=9),
+    erratum=st.sampled_from([None, Erratum("eth", "x ≤ 1", "x")]),
 )
 
 
@@ -125,3 +148,8 @@ def test_a_comparison_round_trips_through_strict_json(c):
     assert back == c or (math.isnan(float(c.measured)) or math.isnan(float(c.predicted)))
     assert back.to_json() == c.to_json()
     assert type(back.measured) is type(c.measured)
+
+
+@pytest.mark.parametrize("make", [at_most, at_least, close, exactly])
+def test_equal_infinities_agree(make):
+    assert make(math.inf, math.inf, "x").verdict in (Verdict.HOLDS, Verdict.VACUOUS)

@@ -8,37 +8,37 @@ from leadline.evidence.falsifier import Search
 
 
 def test_a_wrong_bound_is_broken_near_its_worst_point():
-    attack = falsify(entry("sample-slow-descent"), budget=8, jobs=2)
-    assert attack.violated
-    assert attack.worst.comparisons[0].measured == pytest.approx(0.25, abs=0.002)
-    assert "--set x=" in attack.worst.command
+    falsification = falsify(entry("sample-slow-descent"), budget=8, jobs=2)
+    assert falsification.violated
+    assert falsification.worst.comparisons[0].measured == pytest.approx(0.25, abs=0.002)
+    assert "--set x=" in falsification.worst.command
 
 
 @pytest.mark.slow
 def test_a_true_bound_is_not_broken():
-    attack = falsify(entry("sample-holds"), budget=12, jobs=2)
-    assert attack.runs >= 3
-    assert not attack.violated
-    assert not attack.errors
+    falsification = falsify(entry("sample-holds"), budget=12, jobs=2)
+    assert falsification.runs >= 3
+    assert not falsification.violated
+    assert not falsification.errors
 
 
 @pytest.mark.slow
 def test_statistical_misses_of_a_true_claim_are_put_down_to_chance():
-    attack = falsify(entry("sample-fair-coin"), budget=12, jobs=2)
-    assert attack.by_chance > 0
-    assert not attack.violated
+    falsification = falsify(entry("sample-fair-coin"), budget=12, jobs=2)
+    assert falsification.by_chance > 0
+    assert not falsification.violated
 
 
 def test_the_budget_holds_for_slow_entries_too():
-    attack = falsify(entry("sample-slow"), budget=3, jobs=1)
-    assert attack.worst is None
-    assert attack.seconds < 20
+    falsification = falsify(entry("sample-slow"), budget=3, jobs=1)
+    assert falsification.worst is None
+    assert falsification.seconds < 20
 
 
 @pytest.mark.slow
 def test_a_false_statistical_claim_is_confirmed_on_fresh_seeds():
-    attack = falsify(entry("sample-loaded-coin"), budget=12, jobs=2)
-    assert attack.violated
+    falsification = falsify(entry("sample-loaded-coin"), budget=12, jobs=2)
+    assert falsification.violated
 
 
 def search_here(id, progress):
@@ -55,16 +55,16 @@ def search_here(id, progress):
 def test_a_search_shows_the_worst_case_as_soon_as_it_is_found_and_can_be_stopped():
     seen = []
 
-    def stop_when_broken(attack):
-        seen.append((attack.runs, attack.violated))
-        if attack.violated:
+    def stop_when_broken(falsification):
+        seen.append((falsification.runs, falsification.violated))
+        if falsification.violated:
             search.stop()
 
     search = search_here("sample-slow-descent", stop_when_broken)
     search.work()
-    assert search.attack.violated
-    assert seen[-1] == (search.attack.runs, True)
-    assert search.attack.seconds < 30
+    assert search.falsification.violated
+    assert seen[-1] == (search.falsification.runs, True)
+    assert search.falsification.seconds < 30
 
 
 def test_a_run_that_stopping_ends_is_not_counted():
@@ -75,5 +75,5 @@ def test_a_run_that_stopping_ends_is_not_counted():
     search = search_here("sample-slow-descent", lambda _: None)
     search.run = cancelled
     search.work()
-    assert search.attack.runs == 0
-    assert search.attack.errors == []
+    assert search.falsification.runs == 0
+    assert search.falsification.errors == []

@@ -4,13 +4,20 @@ import altair
 import numpy as np
 import pytest
 
-from leadline.evidence import figure
+from leadline.evidence import Figure
+from leadline.presentation import figure
 
 X = np.linspace(0.1, 2.0, 5)
 KINDS = {
     "curves": lambda: figure.curves(
-        "t", x="x", y="y", lines={"theory": (X, X)}, points={"run": (X, X, X - 0.1, X + 0.1)},
-        bands={"band": (X, X - 0.2, X + 0.2)}, steps={"count": (X, X)}, rules={"here": ("x", 1.0), "level": ("y", 1.0)},
+        "t",
+        x="x",
+        y="y",
+        lines={"theory": (X, X)},
+        points={"run": (X, X, X - 0.1, X + 0.1)},
+        bands={"band": (X, X - 0.2, X + 0.2)},
+        steps={"count": (X, X)},
+        rules={"here": ("x", 1.0), "level": ("y", 1.0)},
     ),
     "logarithmic": lambda: figure.curves("t", x="x", y="y", lines={"theory": (X, X**2)}, log="xy"),
     "histogram": lambda: figure.histogram("t", x="x", samples={"a": X, "b": X + 1}, lines={"law": (X, X)}, bins=4),
@@ -18,12 +25,19 @@ KINDS = {
     "heatmap": lambda: figure.heatmap("t", x="x", y="y", values=np.eye(3), text=True),
     "images": lambda: figure.images("t", images=[("a", np.eye(3)), ("b", np.ones((3, 3)))], columns=2),
     "plane": lambda: figure.plane(
-        "t", x="x", y="y", points={"+": np.eye(2)}, lines={"l": (X, X)}, arrows={"w": ((0, 0), (1, 1))},
-        circles={"s": np.eye(2)}, labels=[(0, 1, "a")], regions=(X, X, np.add.outer(X, X)),
+        "t",
+        x="x",
+        y="y",
+        points={"+": np.eye(2)},
+        lines={"l": (X, X)},
+        arrows={"w": ((0, 0), (1, 1))},
+        circles={"s": np.eye(2)},
+        labels=[(0, 1, "a")],
+        regions=(X, X, np.add.outer(X, X)),
     ),
     "graph": lambda: figure.graph("t", nodes=[(0, 0, "a", 0.0), (1, 1, "b", 1.0)], edges=[(0, 1, -1.0)]),
     "beside": lambda: figure.beside("t", KINDS["curves"](), KINDS["plane"]()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -32,7 +46,7 @@ def test_every_kind_is_valid_vega_lite_and_draws_without_a_network(kind):
     assert altair.Chart.from_dict(drawn.spec) is not None  # validates against the schema
     assert drawn.svg().startswith("<svg")
     assert drawn.png(scale=1).startswith(b"\x89PNG")
-    assert figure.Figure.from_json(drawn.to_json()) == drawn
+    assert Figure.from_json(drawn.to_json()) == drawn
 
 
 def test_a_notebook_shows_the_figure():

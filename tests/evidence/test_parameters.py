@@ -3,8 +3,7 @@
 from typing import Annotated
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from leadline.evidence import BadInput, Choice, Parameter, Range, resolve
 from leadline.evidence.parameters import parameters_of
@@ -26,8 +25,11 @@ DIM, MARGIN, ORDER, BIAS = PARAMETERS
 
 def test_a_signature_declares_names_types_defaults_and_ranges():
     assert [(p.name, p.type, p.default) for p in PARAMETERS] == [
-        ("dim", int, 20), ("margin", float, 0.1), ("order", str, "cyclic"), ("bias", bool, False),
-    ]  # fmt: skip
+        ("dim", int, 20),
+        ("margin", float, 0.1),
+        ("order", str, "cyclic"),
+        ("bias", bool, False),
+    ]
     assert MARGIN.domain == Range(0.005, 0.9, log=True)
     assert BIAS.domain == Choice(False, True)
 

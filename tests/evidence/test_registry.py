@@ -3,7 +3,7 @@
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
 
-from leadline.evidence import BadInput, claim, entries, entry, exactly
+from leadline.evidence import BadInput, Entry, claim, entries, entry, exactly
 
 
 def test_a_wrong_id_names_the_nearest():
@@ -31,11 +31,32 @@ def test_a_module_outside_the_curriculum_is_a_chapter_of_its_own():
 def test_an_id_declared_twice_is_refused():
     with pytest.raises(TypeError, match="declared twice"):
 
-        @claim("sample-holds", says="Again.")
-        def again(key):
+        @claim()
+        def sample_holds(key):
+            """Again."""
             yield exactly(1, 1, "one")
 
 
 def test_an_unknown_source_is_refused():
     with pytest.raises(TypeError, match="There is no source 'mit'"):
-        claim("sample-new", says="x", sources=("mit",))
+
+        @claim(sources=("mit",))
+        def sample_new(key):
+            """New."""
+            yield exactly(1, 1, "one")
+
+
+def test_the_docstring_is_the_statement_and_the_name_the_id():
+    found = entry("sample-holds")
+    assert (found.title, found.statement, found.formula) == (
+        "Sample holds",
+        "A uniform number is at most 1.",
+        r"U \le 1",
+    )
+
+
+def test_an_entry_of_an_index_runs_as_its_module_declares_it():
+    known = entry("sample-unmet")
+    indexed = Entry.from_json(known.to_json())
+    assert indexed == known  # but for the function, which is imported when it runs
+    assert [c.verdict for c in indexed.run(None, n=7)] == ["holds"]

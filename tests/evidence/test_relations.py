@@ -4,16 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from leadline.evidence import (
-    Verdict,
-    counts_as,
-    distributed_as,
-    frequency,
-    mean,
-    same_distribution,
-    slope,
-    smaller,
-)
+from leadline.evidence import Verdict, counts_as, distributed_as, frequency, mean, same_distribution, slope, smaller
 
 CONFIDENCE = 0.95
 

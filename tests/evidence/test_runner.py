@@ -18,8 +18,17 @@ def findings(*ids, **options):
 @pytest.fixture(scope="module")
 def eventful():
     """One run with every kind of mishap, two workers, a short time limit and 2 GiB for each worker."""
-    ids = ("sample-crash", "sample-holds", "sample-raises", "sample-sleeps", "sample-64-bit", "sample-hungry",
-           "sample-unmet", "sample-silent", "sample-raises-what-cannot-be-sent")  # fmt: skip
+    ids = (
+        "sample-crash",
+        "sample-holds",
+        "sample-raises",
+        "sample-sleeps",
+        "sample-64-bit",
+        "sample-hungry",
+        "sample-unmet",
+        "sample-silent",
+        "sample-raises-what-cannot-be-sent",
+    )
     return findings(*ids, jobs=2, timeout=8, memory=2 * 2**30)
 
 
@@ -73,8 +82,8 @@ def test_the_same_task_gives_the_same_finding_in_a_worker_and_here():
     assert [f.spec for f in here.figures] == [f.spec for f in there.figures]
 
 
-def test_a_printed_error_that_holds_is_not_as_expected():
-    finding = run_entry(entry("sample-printed-holds"))
+def test_an_erratum_that_holds_is_not_as_expected():
+    finding = run_entry(entry("sample-erratum-holds"))
     assert finding.verdict is Verdict.HOLDS
     assert not finding.as_expected
 

@@ -5,10 +5,9 @@ import os
 
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from leadline.evidence import BadInput, Finding, RunDirectory, Task, at_most, entry, figure, run_entry, versions
+from leadline.evidence import BadInput, Figure, Finding, RunDirectory, Task, at_most, entry, run_entry, versions
 
 
 def finding(seed=0, **changes):
@@ -22,7 +21,7 @@ def test_findings_come_back_as_they_were_written(tmp_path):
     for f in written:
         run.append(f)
     assert run.findings() == written
-    assert isinstance(run.findings()[0].figures[0], figure.Figure)
+    assert isinstance(run.findings()[0].figures[0], Figure)
 
 
 @settings(max_examples=60, deadline=None)
@@ -59,7 +58,7 @@ def test_only_findings_without_error_and_of_these_versions_are_done(tmp_path):
     run.append(finding(0))
     run.append(finding(1, error="died"))
     run.append(finding(2, versions={"leadline": "0"}))
-    assert list(run.done(tasks, versions())) == [tasks[0].key]
+    assert list(run.done(tasks)) == [tasks[0].key]
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):

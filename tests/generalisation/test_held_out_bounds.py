@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from leadline import generalisation as g
+from leadline.generalisation.held_out_bounds import bernstein_test_size, exact_test_size, hoeffding_test_size
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 7), (3, 50), (50, 50), (499, 1000)])
@@ -32,12 +33,12 @@ def test_exact_chernoff_and_hoeffding_are_ordered(errors):
 
 
 def test_sizes_are_least_sufficient_ones():
-    assert g.hoeffding_test_size(0.01) == 18445
-    n = g.exact_test_size(0.05)
+    assert hoeffding_test_size(0.01) == 18445
+    n = exact_test_size(0.05)
     widths = [g.exact_interval(m // 2, m).half for m in range(n - 1, n + 40)]
     assert widths[0] > 0.05 >= max(widths[1:])
-    assert g.exact_test_size(0.02, 0.01) < g.exact_test_size(0.02, 0.5) < g.hoeffding_test_size(0.02)
-    assert g.bernstein_test_size(0.01, 0.0) == math.ceil(math.log(40) * 2 / 0.03)
+    assert exact_test_size(0.02, 0.01) < exact_test_size(0.02, 0.5) < hoeffding_test_size(0.02)
+    assert bernstein_test_size(0.01, 0.0) == math.ceil(math.log(40) * 2 / 0.03)
 
 
 def test_a_bound_at_chance_is_vacuous():
@@ -61,8 +62,8 @@ def test_bad_input_is_told():
     with pytest.raises(ValueError, match="confidence is 1"):
         g.exact_interval(1, 10, confidence=1.0)
     with pytest.raises(ValueError, match="half-width is 0"):
-        g.hoeffding_test_size(0.0)
+        hoeffding_test_size(0.0)
     with pytest.raises(ValueError, match="upper limit"):
-        g.exact_test_size(0.1, 0.7)
+        exact_test_size(0.1, 0.7)
     with pytest.raises(ValueError, match="between 0 and 1/2"):
-        g.bernstein_test_size(0.1, 0.7)
+        bernstein_test_size(0.1, 0.7)

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 
 from leadline import generalisation as g
-from leadline.dissection import dissect
-from leadline.generalisation.margin_bounds import grid_cost
+from leadline.generalisation.margin_bounds import (
+    frobenius_margin_bound,
+    grid_cost,
+    linear_margin_bound,
+    path_margin_bound,
+    spectral_margin_bound,
+)
+from leadline.generalisation.network_norms import fold_biases, layer_norms, ramp_loss
+from leadline.networks.dissection import dissect
 
 
 def relu_net(sizes, rng):
@@ -27,9 +34,9 @@ def test_margins_and_ramp():
     np.testing.assert_allclose(g.class_margins(scores, np.array([1, 0])), [2.0, -5.0])
     margins = np.linspace(-1, 3, 41)
     for gamma in (0.1, 1.0, 10.0):
-        assert (margins <= 0).mean() <= g.ramp_loss(margins, gamma) <= (margins < gamma).mean() + 1e-12
+        assert (margins <= 0).mean() <= ramp_loss(margins, gamma) <= (margins < gamma).mean() + 1e-12
     with pytest.raises(ValueError, match="positive"):
-        g.ramp_loss(margins, 0.0)
+        ramp_loss(margins, 0.0)
     with pytest.raises(ValueError, match="two classes"):
         g.class_margins(np.ones((3, 1)), np.zeros(3, int))
 
@@ -38,10 +45,10 @@ def test_folding_biases_keeps_the_function_and_norms_bound_it():
     rng = np.random.default_rng(0)
     weights, biases = relu_net((5, 7, 6, 3), rng)
     x = rng.normal(size=(20, 5))
-    folded, out = g.fold_biases(weights, biases), run(weights, biases, x)
+    folded, out = fold_biases(weights, biases), run(weights, biases, x)
     extended = np.column_stack([x, np.ones(20)])
     np.testing.assert_allclose(run(folded, [0, 0, 0], extended), out)
-    norms = g.layer_norms(folded)
+    norms = layer_norms(folded)
     np.testing.assert_allclose(norms.frobenius, [np.sqrt((m**2).sum()) for m in folded])
     np.testing.assert_allclose(norms.spectral, [np.linalg.svd(m)[1][0] for m in folded])
     np.testing.assert_allclose(norms.moved, [np.sqrt((m**2).sum(axis=1)).sum() for m in folded])
@@ -68,12 +75,12 @@ def test_linear_bound_is_its_formula_at_the_margin_it_reports():
     w = np.array([[1.0, 0, 0], [-1.0, 0, 0]])
     y = (x[:, 0] < 0).astype(int)
     margins = g.class_margins(x @ w.T, y)
-    bound = g.linear_margin_bound(margins, w, x)
+    bound = linear_margin_bound(margins, w, x)
     gamma = bound.ingredients["γ"]
     complexity = 2 * 2.0 / gamma * np.linalg.norm(x) / 4000
-    rest = bound.value - g.ramp_loss(margins, gamma) - complexity
+    rest = bound.value - ramp_loss(margins, gamma) - complexity
     assert 3 * math.sqrt(math.log(40) / 8000) < rest < 3 * math.sqrt((math.log(40) + 12) / 8000)
-    assert g.linear_margin_bound(1000 * margins, 1000 * w, x).value == pytest.approx(bound.value, rel=0.1)
+    assert linear_margin_bound(1000 * margins, 1000 * w, x).value == pytest.approx(bound.value, rel=0.1)
 
 
 def test_margin_bounds_say_something_on_an_easy_task_with_many_rows():
@@ -82,9 +89,9 @@ def test_margin_bounds_say_something_on_an_easy_task_with_many_rows():
     margins = np.full(n, 2.0)
     matrices = [np.eye(2), np.array([[1.0, -1.0], [-1.0, 1.0]])]
     values = [
-        g.frobenius_margin_bound(margins, matrices, x),
-        g.path_margin_bound(margins, matrices, x),
-        g.spectral_margin_bound(margins, g.layer_norms(matrices, matrices), x, width=2),
+        frobenius_margin_bound(margins, matrices, x),
+        path_margin_bound(margins, matrices, x),
+        spectral_margin_bound(margins, layer_norms(matrices, matrices), x, width=2),
     ]
     assert all(v.informative for v in values)
     assert all(0 < v.value < 0.9 for v in values)
@@ -97,7 +104,7 @@ def test_random_labels_cannot_be_certified_by_margins():
     two = np.stack([-w / 2, w / 2])
     margins = g.class_margins(x @ two.T, (y > 0).astype(int))
     assert margins.min() > 0.99
-    assert g.linear_margin_bound(margins, two, x, trivial=0.5).vacuous
+    assert linear_margin_bound(margins, two, x, trivial=0.5).vacuous
 
 
 def apply(p, x):
@@ -114,7 +121,7 @@ def test_chain_bounds_reads_layers_start_and_activation():
     margins = g.class_margins(np.asarray(apply(params, x)), y)
     chain = dissect(apply, params, x[:2]).chain
     found = g.chain_bounds(chain, margins, x, 0.0)
-    folded = g.fold_biases([p["a"].T, p["c"].T], [p["b"], p["d"]])
+    folded = fold_biases([p["a"].T, p["c"].T], [p["b"], p["d"]])
     np.testing.assert_allclose(found.norms.spectral, [np.linalg.norm(m, 2) for m in folded])
     assert found.path == pytest.approx(g.path_norms(folded).max())
     assert set(found.bounds) == {"VC dimension", "Frobenius norms", "path norm", "spectral norms"}
@@ -125,7 +132,7 @@ def test_chain_bounds_reads_layers_start_and_activation():
 
     smooth = dissect(lambda p, x: jax.nn.sigmoid(x @ p["a"] + p["b"]) @ p["c"] + p["d"], params, x[:2]).chain
     other = g.chain_bounds(smooth, margins, x, 0.0)
-    shifted = g.fold_biases([p["a"].T, p["c"].T], [p["b"], p["d"] + 0.5 * p["c"].sum(axis=0)])
+    shifted = fold_biases([p["a"].T, p["c"].T], [p["b"], p["d"] + 0.5 * p["c"].sum(axis=0)])
     np.testing.assert_allclose(other.norms.frobenius, [np.linalg.norm(m) for m in shifted])
     assert not other.bounds["path norm"].valid
     assert not other.bounds["VC dimension"].valid

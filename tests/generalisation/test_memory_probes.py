@@ -73,7 +73,7 @@ def test_a_softmax_head_without_ridge_is_refused():
 def test_separable_labels_are_fitted_and_the_loss_is_that_of_adam():
     x = np.eye(4, dtype=np.float32)
     loss = optax.softmax_cross_entropy_with_integer_labels
-    probe = fit_labels(lambda w, x: x @ w, np.zeros((4, 3), np.float32), loss, x, np.array([0, 1, 2, 0]), steps=20)
+    probe = fit_labels(lambda w, x: x @ w, np.zeros((4, 3), np.float32), loss, x, np.array([0, 1, 2, 0]), num_steps=20)
     assert probe.losses[0] == pytest.approx(np.log(3))
     assert probe.right[-1] == 1.0
     assert probe.row_losses.mean() == pytest.approx(probe.losses[10:].mean(), rel=1e-5)

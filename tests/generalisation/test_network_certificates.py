@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from leadline import generalisation
+from leadline.generalisation.network_certificates import certify_posterior, split_certificate
+from leadline.generalisation.posterior_training import GaussianPosterior
 
 
 def linear(params, inputs):
@@ -27,7 +29,7 @@ def good():
 def test_a_rule_that_generalises_is_certified_and_the_ingredients_give_the_value(task, good):
     x, y, *test = task
     found = generalisation.network_certificate(
-        linear, good, x, y, test=tuple(test), steps=300, draws=2000, key=jax.random.key(0)
+        linear, good, x, y, test=tuple(test), num_steps=300, draws=2000, key=jax.random.key(0)
     )
     assert not found.vacuous
     assert found.test_error <= found.value < 0.4
@@ -46,7 +48,7 @@ def test_random_labels_are_never_certified(task, good):
     labels = np.random.default_rng(1).integers(2, size=500)
     for params in (good, jax.tree.map(jnp.zeros_like, good)):
         found = generalisation.network_certificate(
-            linear, params, x, labels, steps=300, draws=2000, key=jax.random.key(1)
+            linear, params, x, labels, num_steps=300, draws=2000, key=jax.random.key(1)
         )
         assert found.vacuous
         assert found.value >= found.chance_error
@@ -60,20 +62,20 @@ def test_a_prior_from_half_of_the_rows_is_tighter(task, good):
         seen.append(len(labels))
         return jax.tree.map(lambda w: 5 * w, good)
 
-    found = generalisation.split_certificate(linear, train, x, y, steps=300, draws=2000, key=jax.random.key(2))
+    found = split_certificate(linear, train, x, y, num_steps=300, draws=2000, key=jax.random.key(2))
     assert (seen, found.n) == ([250], 250)
     assert found.value < 0.15
     with pytest.raises(ValueError, match="fewer than 8"):
-        generalisation.split_certificate(linear, train, x, y, share=0.99, key=jax.random.key(2))
+        split_certificate(linear, train, x, y, share=0.99, key=jax.random.key(2))
 
 
 def test_one_output_is_a_sign_and_the_divergence_is_exact(task):
     x, y, *_ = task
     mean = {"w": jnp.asarray([[3.0], [0], [0], [0], [0]], jnp.float32)}
     width = {"w": jnp.full((5, 1), np.log(0.5), jnp.float32)}
-    posterior = generalisation.GaussianPosterior(mean, width)
+    posterior = GaussianPosterior(mean, width)
     found = [
-        generalisation.certify_posterior(
+        certify_posterior(
             lambda p, x: x @ p["w"], posterior, x, labels, prior_deviation=1.0, draws=1000, key=jax.random.key(3)
         )
         for labels in (y, 2 * y - 1)
@@ -87,8 +89,8 @@ def test_the_error_of_the_drawn_networks_is_that_of_the_law(task):
     x, y, *_ = task
     mean = {"w": jnp.asarray([[1.0], [0], [0], [0], [0]], jnp.float32)}
     width = {"w": jnp.full((5, 1), np.log(0.7), jnp.float32)}
-    found = generalisation.certify_posterior(
-        lambda p, x: x @ p["w"], generalisation.GaussianPosterior(mean, width), x, y, draws=4000, key=jax.random.key(4)
+    found = certify_posterior(
+        lambda p, x: x @ p["w"], GaussianPosterior(mean, width), x, y, draws=4000, key=jax.random.key(4)
     )
     from scipy.stats import norm
 
@@ -106,6 +108,4 @@ def test_bad_input_is_told_in_a_sentence(task, good):
     with pytest.raises(ValueError, match="shapes"):
         generalisation.network_certificate(linear, good, x, y, prior={"w": jnp.zeros((5, 3))}, key=key)
     with pytest.raises(ValueError, match="confidence"):
-        generalisation.certify_posterior(
-            linear, generalisation.GaussianPosterior(good, good), x, y, confidence=1.0, key=key
-        )
+        certify_posterior(linear, GaussianPosterior(good, good), x, y, confidence=1.0, key=key)

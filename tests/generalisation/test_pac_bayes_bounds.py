@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import rel_entr
 
-from leadline import generalisation, probability, sloppiness
+from leadline import generalisation, probability
+from leadline.landscape.sloppiness.aligned_posteriors import AlignedPosterior
 
 
 def coin_kl(q, p):
@@ -64,7 +65,7 @@ def test_diagonal_divergence_is_the_dense_one_and_that_of_aligned_posteriors():
     found = generalisation.diagonal_gaussian_kl(mean, s, start, 0.7)
     dense = probability.gaussian_kl(*map(jnp.asarray, (mean, np.diag(s**2), start, 0.49 * np.eye(4))))
     assert float(found) == pytest.approx(float(dense), rel=1e-5)
-    aligned = sloppiness.AlignedPosterior(mean, start, np.eye(4), s, 0.7)
+    aligned = AlignedPosterior(mean, start, np.eye(4), s, 0.7)
     assert float(found) == pytest.approx(aligned.kl(), rel=1e-12)
     assert float(generalisation.diagonal_gaussian_kl(mean, s, mean, s)) == 0.0
     slope = jax.grad(generalisation.diagonal_gaussian_kl, argnums=1)(jnp.asarray(mean), jnp.asarray(s), 0.0, 0.7)

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import generalisation
+from leadline.generalisation.posterior_training import GaussianPosterior
 
 
 def test_gradients_are_those_of_a_quadratic():
@@ -21,12 +22,18 @@ def test_gradients_are_those_of_a_quadratic():
 
 def test_training_finds_the_least_relaxed_bound():
     """With surrogate θ²/2 and prior N(0, 1) in one dimension the objective is s²/2 + μ²/2 + √((KL + ln)/2n)."""
-    start = generalisation.GaussianPosterior(jnp.array([0.5]), jnp.array([-0.5]))
+    start = GaussianPosterior(jnp.array([0.5]), jnp.array([-0.5]))
     n = 50
     ran = generalisation.train_posterior(
-        lambda w, x: jnp.sum(w**2) / 2, start, jnp.zeros(1), np.zeros(n), prior_deviation=1.0, steps=1500,
-        rates=(1e-2, 1e-2), key=jax.random.key(0),
-    )  # fmt: skip
+        lambda w, x: jnp.sum(w**2) / 2,
+        start,
+        jnp.zeros(1),
+        np.zeros(n),
+        prior_deviation=1.0,
+        num_steps=1500,
+        rates=(1e-2, 1e-2),
+        key=jax.random.key(0),
+    )
     s = np.exp(np.linspace(-4, 0, 4001))
     whole = s**2 / 2 + np.sqrt((0.5 * (s**2 - 1) - np.log(s) + np.log(2 * np.sqrt(n) / 0.05)) / (2 * n))
     best = s[np.argmin(whole)]
@@ -38,9 +45,13 @@ def test_training_finds_the_least_relaxed_bound():
 def test_the_best_prior_deviation_is_used_where_none_is_given():
     mean, rho = jnp.array([1.0, -2.0]), jnp.array([-1.0, 0.5])
     ran = generalisation.train_posterior(
-        lambda w, x: jnp.sum(w**2), generalisation.GaussianPosterior(mean, rho), jnp.zeros(2), np.zeros(9), steps=1,
+        lambda w, x: jnp.sum(w**2),
+        GaussianPosterior(mean, rho),
+        jnp.zeros(2),
+        np.zeros(9),
+        num_steps=1,
         key=jax.random.key(0),
-    )  # fmt: skip
+    )
     best = np.sqrt(np.mean(np.exp(2 * np.asarray(rho)) + np.asarray(mean) ** 2))
     kl = generalisation.diagonal_gaussian_kl(np.asarray(mean), np.exp(np.asarray(rho)), 0.0, best)
     np.testing.assert_allclose(ran.kl[0], kl, rtol=1e-5)

@@ -7,6 +7,9 @@ import pytest
 from scipy.special import erf, expit, ndtr
 
 from leadline import infinite_width as iw
+from leadline.infinite_width.activation_kernels.hermite import Elementwise
+from leadline.infinite_width.activation_kernels.polynomial import Polynomial
+from leadline.infinite_width.activation_kernels.trigonometric import Exp, GaussianBump, Sin
 
 Q1, Q2, C = np.array([1.0, 1.3, 0.6, 0.0]), np.array([1.0, 0.4, 0.9, 0.7]), np.array([0.5, -0.7, 0.95, 0.0])
 
@@ -18,14 +21,17 @@ def normal(z):
 SMOOTH = {
     "erf": (iw.Erf(), erf, lambda z: 2 / np.sqrt(np.pi) * np.exp(-z * z)),
     "gelu": (iw.Gelu(), lambda z: z * ndtr(z), lambda z: ndtr(z) + z * normal(z)),
-    "sin": (iw.Sin(1.3, 0.7, 0.4), lambda z: 1.3 * np.sin(0.7 * z + 0.4), lambda z: 0.91 * np.cos(0.7 * z + 0.4)),
-    "exp": (iw.Exp(1.3, 0.7), lambda z: 1.3 * np.exp(0.7 * z), lambda z: 0.91 * np.exp(0.7 * z)),
-    "bump": (iw.GaussianBump(1.3, 0.7), lambda z: 1.3 * np.exp(-0.7 * z**2), lambda z: -1.82 * z * np.exp(-0.7 * z**2)),
-    "polynomial": (iw.Polynomial((1.0, -2.0, 0.5, 0.3)), lambda z: 1 - 2 * z + 0.5 * z**2 + 0.3 * z**3,
-                   lambda z: -2 + z + 0.9 * z**2),
+    "sin": (Sin(1.3, 0.7, 0.4), lambda z: 1.3 * np.sin(0.7 * z + 0.4), lambda z: 0.91 * np.cos(0.7 * z + 0.4)),
+    "exp": (Exp(1.3, 0.7), lambda z: 1.3 * np.exp(0.7 * z), lambda z: 0.91 * np.exp(0.7 * z)),
+    "bump": (GaussianBump(1.3, 0.7), lambda z: 1.3 * np.exp(-0.7 * z**2), lambda z: -1.82 * z * np.exp(-0.7 * z**2)),
+    "polynomial": (
+        Polynomial((1.0, -2.0, 0.5, 0.3)),
+        lambda z: 1 - 2 * z + 0.5 * z**2 + 0.3 * z**3,
+        lambda z: -2 + z + 0.9 * z**2,
+    ),
     "tanh": (iw.Tanh(), np.tanh, lambda z: 1 / np.cosh(z) ** 2),
     "silu": (iw.Silu(), lambda z: z * expit(z), lambda z: expit(z) * (1 + z * expit(-z))),
-}  # fmt: skip
+}
 
 
 def in_the_plane(f):
@@ -66,7 +72,7 @@ def test_kinks_and_steps_at_angles_with_known_values():
 
 
 def test_the_declared_accuracy_of_a_series_is_kept():
-    series, c = iw.Elementwise(jax.nn.relu, terms=40), np.linspace(-1, 1, 41)
+    series, c = Elementwise(jax.nn.relu, terms=40), np.linspace(-1, 1, 41)
     value_error, slope_error = series.accuracy(1.0)
     found, exact = (
         jax.jit(lambda c, q, layer=layer: layer.dual(c, layer.notes(q), layer.notes(q), True))(c, np.ones(()))

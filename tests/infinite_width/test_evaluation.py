@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from leadline import infinite_width as iw
-from leadline.infinite_width.layer import Form
+from leadline.infinite_width.layers.attention import Attention
+from leadline.infinite_width.layers.branches import FanInConcat, FanOut
+from leadline.infinite_width.layers.combinators import Identity
+from leadline.infinite_width.layers.layer import Covariance, Form
+from leadline.infinite_width.layers.normalisation import LayerNorm
+from leadline.infinite_width.layers.pooling import AvgPool, Flatten
 from leadline.infinite_width.pair_tiles import fill, over_tiles
 
 RNG = np.random.default_rng(0)
@@ -28,26 +33,46 @@ STDS = {"W_key_std": 1.2, "W_value_std": 1.1, "W_query_std": 0.9, "W_out_std": 1
 NETWORKS = {
     "images": (
         iw.serial(
-            conv(padding="VALID", strides=(1, 2)), iw.LayerNorm(), iw.Relu(), iw.AvgPool((2, 1)), conv(),
-            iw.residual(iw.Erf(), conv(padding="CIRCULAR")), iw.Relu(), iw.GlobalAvgPool(), LAST,
+            conv(padding="VALID", strides=(1, 2)),
+            LayerNorm(),
+            iw.Relu(),
+            AvgPool((2, 1)),
+            conv(),
+            iw.residual(iw.Erf(), conv(padding="CIRCULAR")),
+            iw.Relu(),
+            iw.GlobalAvgPool(),
+            LAST,
         ),
-        0.253943146790, 0.427481267232,
+        0.253943146790,
+        0.427481267232,
     ),
     "words": (
         iw.serial(
-            iw.Conv(8, (3,), W_std=1.3, b_std=0.2), iw.Relu(), iw.Attention(8, **STDS), iw.Relu(),
-            iw.Attention(8, mechanism="identity", scaling="square_root", **STDS), iw.Flatten(), LAST,
+            iw.Conv(8, (3,), W_std=1.3, b_std=0.2),
+            iw.Relu(),
+            Attention(8, **STDS),
+            iw.Relu(),
+            Attention(8, mechanism="identity", scaling="square_root", **STDS),
+            Flatten(),
+            LAST,
         ),
-        1.590996038159, 13.924144715283,
+        1.590996038159,
+        13.924144715283,
     ),
     "standard parametrisation": (
         iw.serial(
-            standard(8, 1.2, 0.1), iw.Relu(), iw.FanOut(2), iw.parallel(standard(5, 1.3, 0.1), standard(9, 1.1, 0.3)),
-            iw.FanInConcat(), iw.Flatten(), standard(1, 1.0, 0.1),
+            standard(8, 1.2, 0.1),
+            iw.Relu(),
+            FanOut(2),
+            iw.parallel(standard(5, 1.3, 0.1), standard(9, 1.1, 0.3)),
+            FanInConcat(),
+            Flatten(),
+            standard(1, 1.0, 0.1),
         ),
-        0.462350703604, 194.896041430449,
+        0.462350703604,
+        194.896041430449,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -71,7 +96,7 @@ def test_tiles_of_any_size_give_the_whole_matrix():
 
     def block(i, j, rows, columns):
         part = jax.lax.dynamic_slice(jnp.asarray(whole), (i, j), (rows, columns))
-        return iw.Covariance(part, None)
+        return Covariance(part, None)
 
     for rows, columns in ((1, 1), (2, 3), (4, 2), (7, 5)):
         np.testing.assert_array_equal(fill(block, 7, 7, rows, columns, True).nngp, whole)
@@ -109,14 +134,16 @@ def test_bad_input_is_told_in_one_sentence():
         (lambda: iw.serial(), "no layers"),
         (lambda: iw.serial(iw.Relu()).kernel_fn(np.ones((2, 3))), "not Gaussian"),
         (lambda: iw.serial(conv()).kernel_fn(np.ones((2, 3))), "dimensions of positions"),
-        (lambda: iw.serial(iw.Dense(), iw.Relu(), iw.LayerNorm()).kernel_fn(np.ones((2, 3))), "LayerNorm follows"),
-        (lambda: iw.serial(iw.Dense(), iw.residual(iw.Identity())).kernel_fn(np.ones((2, 3))), "share random weights"),
-        (lambda: iw.serial(iw.Dense(), iw.Relu(), iw.Dense(parametrisation="standard")).kernel_fn(np.ones((2, 3))),
-         "give every layer its width"),
-        (lambda: iw.serial(iw.Attention(4, scaling="square_root")).kernel_fn(np.ones((2, 3, 4))), "no closed form"),
+        (lambda: iw.serial(iw.Dense(), iw.Relu(), LayerNorm()).kernel_fn(np.ones((2, 3))), "LayerNorm follows"),
+        (lambda: iw.serial(iw.Dense(), iw.residual(Identity())).kernel_fn(np.ones((2, 3))), "share random weights"),
+        (
+            lambda: iw.serial(iw.Dense(), iw.Relu(), iw.Dense(parametrisation="standard")).kernel_fn(np.ones((2, 3))),
+            "give every layer its width",
+        ),
+        (lambda: iw.serial(Attention(4, scaling="square_root")).kernel_fn(np.ones((2, 3, 4))), "no closed form"),
         (lambda: iw.serial(iw.Dense()).init(jax.random.key(0), (3,)), "needs widths"),
         (lambda: iw.Conv(3, padding="REFLECT"), "'REFLECT'"),
-    ]  # fmt: skip
+    ]
     for call, words in cases:
         with pytest.raises(ValueError, match=words):
             call()

@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline import infinite_width as iw
-from leadline import networks
+from leadline import infinite_width as iw, networks
+from leadline.infinite_width.layers.combinators import Identity, Scale
+from leadline.infinite_width.layers.pooling import AvgPool, Flatten
 
 KEY = jax.random.key(0)
 
@@ -49,7 +50,7 @@ def test_a_convolutional_sequential_is_read_layer_by_layer():
     third = 3**-0.5
     first = iw.Conv(64, (3, 3), (2, 2), ((1, 1), (1, 1)), third, (3 * 18) ** -0.5, "standard")
     last = iw.Dense(1, third, None, "standard")
-    assert wide.network == iw.serial(first, iw.Tanh(), iw.AvgPool((2, 2), (1, 1)), iw.Flatten(), iw.Identity(), last)
+    assert wide.network == iw.serial(first, iw.Tanh(), AvgPool((2, 2), (1, 1)), Flatten(), Identity(), last)
     assert "Hermite" in wide.report[1]
     x = jax.random.normal(KEY, (2, 2, 5, 6))
     assert wide.kernel_fn(x, get="nngp").shape == (2, 2)
@@ -60,7 +61,7 @@ def test_our_own_perceptron_is_read_in_both_parametrisations():
     first = 1.2 * (2 / (3 + 128) * 3) ** 0.5
     last = 1.2 * (2 / (128 + 1) * 128) ** 0.5
     assert iw.wide_kernel(net, init="glorot").network == iw.serial(
-        iw.Flatten(), iw.Dense(128, first, 0.3, "standard"), iw.Gelu(), iw.Dense(1, last, 0.3, "standard")
+        Flatten(), iw.Dense(128, first, 0.3, "standard"), iw.Gelu(), iw.Dense(1, last, 0.3, "standard")
     )
     net = networks.MLP((3, 128, 1), "gelu", gain=1.2, bias_scale=0.3, parametrisation="ntk", key=KEY)
     assert iw.wide_kernel(net).network == iw.dense_stack(1, "gelu", 1.2, 0.3, width=128)
@@ -68,9 +69,9 @@ def test_our_own_perceptron_is_read_in_both_parametrisations():
 
 def test_a_residual_network_is_read_where_a_limit_exists():
     net = networks.ResidualNetwork(3, 64, 2, 1, "relu", two_matrices=True, init="lecun", key=KEY)
-    branch = iw.Dense(64, 1.0, 0.0, "standard"), iw.Relu(), iw.Dense(64, 1.0, None, "standard"), iw.Scale(2**-0.5)
+    branch = iw.Dense(64, 1.0, 0.0, "standard"), iw.Relu(), iw.Dense(64, 1.0, None, "standard"), Scale(2**-0.5)
     assert iw.wide_kernel(net, init="lecun").network == iw.serial(
-        iw.Flatten(),
+        Flatten(),
         iw.Dense(64, 1.0, 0.0, "standard"),
         iw.residual(*branch),
         iw.residual(*branch),

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from leadline import kernels
+from leadline.kernels.validity.positivity import check_positive, least_jitter, shifted_kernel
 
 RNG = np.random.default_rng(0)
 INDEFINITE = np.array([[1.0, 1.0], [1.0, 0.0]])
@@ -9,7 +10,7 @@ INDEFINITE = np.array([[1.0, 1.0], [1.0, 0.0]])
 
 def test_a_matrix_that_is_no_gram_matrix_is_refused_with_the_eigenvalue_and_the_ways_out():
     with pytest.raises(ValueError, match=r"least is -0\.618034.*nearest_kernel.*shifted_kernel"):
-        kernels.check_positive(INDEFINITE)
+        check_positive(INDEFINITE)
 
 
 def test_asymmetry_and_non_finite_entries_are_named():
@@ -26,10 +27,10 @@ def test_the_nearest_kernel_is_nearer_than_other_repairs():
     distance = np.linalg.norm(nearest - matrix)
     negative = np.minimum(np.linalg.eigvalsh(matrix), 0.0)
     assert distance == pytest.approx(np.linalg.norm(negative))
-    assert distance < np.linalg.norm(kernels.shifted_kernel(matrix) - matrix)
-    for repaired in (nearest, kernels.shifted_kernel(matrix)):
-        assert kernels.check_positive(repaired).is_positive
-    assert np.array_equal(kernels.shifted_kernel(np.eye(2)), np.eye(2))
+    assert distance < np.linalg.norm(shifted_kernel(matrix) - matrix)
+    for repaired in (nearest, shifted_kernel(matrix)):
+        assert check_positive(repaired).is_positive
+    assert np.array_equal(shifted_kernel(np.eye(2)), np.eye(2))
 
 
 def test_centring_is_that_of_the_features():
@@ -41,7 +42,7 @@ def test_centring_is_that_of_the_features():
 def test_the_jitter_lets_cholesky_succeed():
     x = np.repeat(RNG.standard_normal((3, 2)), 2, axis=0)
     gram = kernels.Gaussian(1.0)(x, x)
-    jitter = kernels.least_jitter(gram)
+    jitter = least_jitter(gram)
     assert 0 < jitter < 1e-12
     np.linalg.cholesky(gram + jitter * np.eye(6))
 

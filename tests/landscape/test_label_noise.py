@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from leadline import landscape
+from leadline.landscape.label_noise import label_noise_path
 
 KEY = jax.random.key(0)
 
@@ -12,7 +12,7 @@ KEY = jax.random.key(0)
 def test_a_step_is_a_gradient_step_of_the_noisy_loss():
     rng = np.random.default_rng(0)
     a, b, g = rng.normal(size=(3, 2)), rng.normal(size=(2, 4)), rng.normal(size=(3, 4))
-    path = landscape.label_noise_path(a, b, g, step=0.01, noise=0.3, steps=2, runs=3, key=KEY)
+    path = label_noise_path(a, b, g, step_size=0.01, noise=0.3, num_steps=2, runs=3, key=KEY)
     for run in range(3):
         labels = a @ b - path.residuals[0, run]
 
@@ -34,7 +34,7 @@ def test_without_noise_it_converges_and_keeps_the_imbalance_to_first_order():
     a, b = rng.normal(size=(2, 2)), rng.normal(size=(2, 2))
     drifts = []
     for step in (0.01, 0.005):
-        path = landscape.label_noise_path(a, b, np.eye(2), step=step, noise=0.0, steps=int(40 / step), key=KEY)
+        path = label_noise_path(a, b, np.eye(2), step_size=step, noise=0.0, num_steps=int(40 / step), key=KEY)
         assert np.abs(path.left[-1] @ path.right[-1] - np.eye(2)).max() < 1e-4
         drifts.append(abs(path.imbalance[-1, 0] - path.imbalance[0, 0]))
     assert drifts[1] < 0.7 * drifts[0]
@@ -42,13 +42,13 @@ def test_without_noise_it_converges_and_keeps_the_imbalance_to_first_order():
 
 def test_the_noise_has_the_deviation_that_was_asked_for():
     one = np.ones((1, 1))
-    path = landscape.label_noise_path(one, one, one, step=1e-9, noise=0.7, steps=50, runs=200, key=KEY)
+    path = label_noise_path(one, one, one, step_size=1e-9, noise=0.7, num_steps=50, runs=200, key=KEY)
     assert path.residuals.std() == pytest.approx(0.7, rel=0.03)
 
 
 def test_bad_input():
     one = np.ones((1, 1))
     with pytest.raises(ValueError, match="positive step"):
-        landscape.label_noise_path(one, one, one, step=0.0, noise=0.1, steps=5, key=KEY)
+        label_noise_path(one, one, one, step_size=0.0, noise=0.1, num_steps=5, key=KEY)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="diverges"):
-        landscape.label_noise_path(9 * one, one, one, step=1.0, noise=0.0, steps=50, key=KEY)
+        label_noise_path(9 * one, one, one, step_size=1.0, noise=0.0, num_steps=50, key=KEY)

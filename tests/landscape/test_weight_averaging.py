@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.landscape import RunningAverage, averaged_loss, greedy_soup, uniform_average
+from leadline.landscape import RunningAverage, greedy_soup, uniform_average
+from leadline.landscape.weight_averaging import averaged_loss
 from leadline.stochastic import DecayWeight, average_path
 
 

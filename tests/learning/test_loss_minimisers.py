@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from leadline.learning import LOSSES, best_constant, fit_affine
+from leadline.learning import LOSSES, fit_affine
+from leadline.learning.loss_minimisers import best_constant
 
 SHAPES = {"squared": None, "absolute": None, "huber": 0.7, "pinball": 0.8, "epsilon_insensitive": 0.4}
 

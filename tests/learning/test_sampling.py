@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.learning import batch_covariance, draw_batches, gradient_covariance, sample_gradients, sgd_path
+from leadline.learning import draw_batches, sample_gradients, sgd_path
+from leadline.learning.sampling import batch_covariance, gradient_covariance
 
 KEY = jax.random.key(0)
 RNG = np.random.default_rng(0)

@@ -29,7 +29,7 @@ def test_logarithms_are_taken_of_what_has_one():
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_law_of_descent_is_what_descent_does(intercept):
-    law = learning.descent_law(X, Y, intercept=intercept)
+    law = learning.descent_curve(X, Y, intercept=intercept)
     matrix = learning.design(X, intercept=intercept)
     largest = 2 * np.linalg.norm(matrix, 2) ** 2 / 30
     w = np.zeros(matrix.shape[1])
@@ -43,7 +43,7 @@ def test_the_law_of_descent_is_what_descent_does(intercept):
 
 
 def test_the_number_of_steps_is_the_least_that_reaches_the_accuracy():
-    law = learning.descent_law(learning.standardise(X).values, Y)
+    law = learning.descent_curve(learning.standardise(X).values, Y)
     steps = law.steps_to(1e-4)
     before, after = law.excess_after(np.array([steps - 1, steps])) / law.excess.sum()
     assert after <= 1e-4 < before

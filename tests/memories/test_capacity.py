@@ -6,6 +6,14 @@ import pytest
 from scipy.special import erf, erfinv
 
 from leadline import memories
+from leadline.memories.capacity import (
+    expected_unstable_bits,
+    logarithmic_capacity,
+    perfect_storage,
+    perfect_storage_limit,
+    retrieved_overlaps,
+)
+from leadline.memories.crosstalk import bit_flip_probability
 
 
 @pytest.mark.parametrize("load", [0.001, 0.01, 0.05, 0.1, 0.12, 0.13, 0.137])
@@ -44,7 +52,7 @@ def test_the_overlaps_of_the_reference_are_reproduced():
 
 
 def test_retrieved_overlaps_are_those_of_plain_runs_on_average():
-    final = np.asarray(memories.retrieved_overlaps((6, 15), 60, sets=20, cues=6, key=jax.random.key(0)))
+    final = np.asarray(retrieved_overlaps((6, 15), 60, sets=20, cues=6, key=jax.random.key(0)))
     rng = np.random.default_rng(0)
     for row, n in zip(final, (6, 15), strict=True):
         plain = []
@@ -64,44 +72,42 @@ def test_retrieved_overlaps_are_those_of_plain_runs_on_average():
 
 
 def test_the_storage_limits_of_the_reference_are_reproduced():
-    limits = {
-        d: [memories.perfect_storage_limit(d, patterns=p) for p in ("one", "all")] for d in (100, 500, 1000, 4000)
-    }
+    limits = {d: [perfect_storage_limit(d, patterns=p) for p in ("one", "all")] for d in (100, 500, 1000, 4000)}
     assert limits == {100: [10, 7], 500: [37, 25], 1000: [67, 45], 4000: [226, 147]}
 
 
 def test_the_limit_is_where_the_probability_crosses():
     for patterns in ("one", "all"):
-        n = memories.perfect_storage_limit(300, patterns=patterns, probability=0.8)
-        values = [memories.perfect_storage(n + step, 300, patterns=patterns) for step in (0, 1)]
+        n = perfect_storage_limit(300, patterns=patterns, probability=0.8)
+        values = [perfect_storage(n + step, 300, patterns=patterns) for step in (0, 1)]
         bits = [300 * (1 if patterns == "one" else n + step) for step in (0, 1)]
-        direct = [(1 - memories.bit_flip_probability(n + s, 300)) ** b for s, b in zip((0, 1), bits, strict=True)]
+        direct = [(1 - bit_flip_probability(n + s, 300)) ** b for s, b in zip((0, 1), bits, strict=True)]
         np.testing.assert_allclose(values, direct, rtol=1e-10)
         assert values[0] >= 0.8 > values[1]
 
 
 def test_two_neurons_hold_few_patterns():
-    assert 1 <= memories.perfect_storage_limit(2) <= 2
+    assert 1 <= perfect_storage_limit(2) <= 2
 
 
 def test_expected_unstable_bits_vanish_below_the_logarithmic_capacity_and_grow_above():
     d = np.array([1e4, 1e8, 1e16])
     for patterns, divisor in (("one", 2), ("all", 4)):
-        below = memories.expected_unstable_bits(0.7 * d / (divisor * np.log(d)), d, patterns=patterns)
-        above = memories.expected_unstable_bits(1.5 * d / (divisor * np.log(d)), d, patterns=patterns)
+        below = expected_unstable_bits(0.7 * d / (divisor * np.log(d)), d, patterns=patterns)
+        above = expected_unstable_bits(1.5 * d / (divisor * np.log(d)), d, patterns=patterns)
         assert (np.diff(below) < 0).all()
         assert (np.diff(above) > 0).all()
-    assert memories.logarithmic_capacity(1000.0) == pytest.approx(1000 / (2 * math.log(1000)))
+    assert logarithmic_capacity(1000.0) == pytest.approx(1000 / (2 * math.log(1000)))
 
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="1 to 5 of them"):
-        memories.retrieved_overlaps((5, 9), 20, sets=1, cues=6, key=jax.random.key(0))
+        retrieved_overlaps((5, 9), 20, sets=1, cues=6, key=jax.random.key(0))
     with pytest.raises(ValueError, match="too large"):
-        memories.retrieved_overlaps((5000,), 5000, sets=1, cues=1, key=jax.random.key(0))
+        retrieved_overlaps((5000,), 5000, sets=1, cues=1, key=jax.random.key(0))
     with pytest.raises(ValueError, match="positive"):
         memories.mean_field_overlap(0.0)
     with pytest.raises(ValueError, match='"one" pattern or of "all"'):
-        memories.perfect_storage(5, 100, patterns="some")
+        perfect_storage(5, 100, patterns="some")
     with pytest.raises(ValueError, match="between 0 and 1"):
-        memories.perfect_storage_limit(100, probability=1.0)
+        perfect_storage_limit(100, probability=1.0)

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from leadline import memories
-from leadline.memories import Exponential, Power
+from leadline.memories import Power
+from leadline.memories.dense import Exponential, dense_bit_error, dense_capacity
 
 ENERGIES = [Exponential(), Power(2), Power(3), Power(5, rectified=True), Power(2, rectified=True)]
 
@@ -127,9 +127,9 @@ def test_the_number_of_sweeps_is_respected():
 
 
 def test_predictions_have_the_values_of_the_curriculum():
-    errors = [memories.dense_bit_error(patterns, 100, 3) for patterns in (723, 1447, 2895)]
+    errors = [dense_bit_error(patterns, 100, 3) for patterns in (723, 1447, 2895)]
     np.testing.assert_allclose(errors, [0.0159, 0.0645, 0.1416], atol=5e-5)
-    np.testing.assert_allclose(memories.dense_capacity(1000, 2), 1000 / (2 * np.log(1000)))
+    np.testing.assert_allclose(dense_capacity(1000, 2), 1000 / (2 * np.log(1000)))
 
 
 def test_bad_input_is_refused_with_a_sentence():

@@ -2,10 +2,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from leadline import data, memories
+from leadline.memories.dynamics import trace
 
 
 def random_network(d, seed, *, ties=False):
@@ -91,7 +91,7 @@ def test_synchronous_updates_fall_into_the_two_cycle_of_two_inhibiting_neurons()
     run = memories.synchronous(network, np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]))
     assert run.period.tolist() == [2, 2, 1]
     assert run.steps.tolist() == [0, 0, 0]
-    assert memories.synchronous(network, np.array([1.0, 1.0]), steps=1).states.tolist() == [-1, -1]
+    assert memories.synchronous(network, np.array([1.0, 1.0]), num_steps=1).states.tolist() == [-1, -1]
 
 
 @given(seed=st.integers(0, 10_000))
@@ -132,7 +132,7 @@ def test_a_trace_follows_any_matrix_visit_by_visit():
     rng = np.random.default_rng(0)
     weights, bias, state = rng.normal(size=(6, 6)), rng.normal(size=6), rng.choice([-1.0, 1.0], 6)
     visits = rng.integers(0, 6, size=20)
-    path = memories.trace(weights, state, visits, bias=bias)
+    path = trace(weights, state, visits, bias=bias)
     for step, i in enumerate(visits):
         state[i] = 1.0 if weights[i] @ state - bias[i] >= 0 else -1.0
         np.testing.assert_array_equal(path.states[step + 1], state)
@@ -152,4 +152,4 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="temperature"):
         memories.glauber(network, np.ones(3), temperature=-1.0, sweeps=1, key=jax.random.key(0))
     with pytest.raises(ValueError, match="only -1 and"):
-        memories.trace(np.zeros((3, 3)), jnp.array([1.0, 2.0, 1.0]), np.array([0]))
+        trace(np.zeros((3, 3)), jnp.array([1.0, 2.0, 1.0]), np.array([0]))

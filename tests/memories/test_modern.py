@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from leadline import data, memories
+from leadline.memories.modern import modern_associate
 
 
 def numpy_update(keys, values, state, beta):
@@ -23,7 +23,7 @@ def test_the_update_is_a_softmax_average_of_the_patterns(seed, beta):
     patterns, values, states = rng.normal(size=(6, 4)), rng.normal(size=(6, 3)), rng.normal(size=(5, 4))
     found = memories.modern_update(patterns, states, beta=beta)
     np.testing.assert_allclose(found, [numpy_update(patterns, patterns, s, beta) for s in states], atol=1e-12)
-    found = memories.modern_associate(patterns, values, states, beta=beta)
+    found = modern_associate(patterns, values, states, beta=beta)
     np.testing.assert_allclose(found, [numpy_update(patterns, values, s, beta) for s in states], atol=1e-12)
 
 
@@ -76,9 +76,9 @@ def test_the_bound_is_the_formula_written_out():
 def test_retrieval_ends_at_a_fixed_point_and_respects_its_number_of_steps():
     rng = np.random.default_rng(3)
     patterns, states = rng.normal(size=(5, 8)), rng.normal(size=(4, 8))
-    found = memories.modern_retrieve(patterns, states, beta=2.0, steps=1000, tolerance=1e-13)
+    found = memories.modern_retrieve(patterns, states, beta=2.0, num_steps=1000, tolerance=1e-13)
     np.testing.assert_allclose(memories.modern_update(patterns, found, beta=2.0), found, atol=1e-12)
-    once = memories.modern_retrieve(patterns, states, beta=2.0, steps=1)
+    once = memories.modern_retrieve(patterns, states, beta=2.0, num_steps=1)
     np.testing.assert_allclose(once, memories.modern_update(patterns, states, beta=2.0), atol=1e-14)
 
 

@@ -3,10 +3,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from leadline import data, memories
+from leadline.memories.storage import remove_pattern
 
 
 def patterns_of(n, d, seed=0):
@@ -37,7 +37,7 @@ def test_adding_patterns_in_any_order_gives_hebbs_rule_and_removing_them_nothing
     np.testing.assert_allclose(weights, memories.hebbian(patterns), atol=1e-14)
     np.testing.assert_allclose(memories.hebbian_network(patterns).weights, memories.hebbian(patterns), atol=1e-14)
     for x in patterns:
-        weights = memories.remove_pattern(weights, x)
+        weights = remove_pattern(weights, x)
     np.testing.assert_allclose(weights, 0, atol=1e-14)
 
 

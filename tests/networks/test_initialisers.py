@@ -3,7 +3,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.networks import INITIALISERS, initialiser, weight_moment
+from leadline.networks import initialiser, weight_moment
+from leadline.networks.initialisers import INITIALISERS
 
 
 @pytest.mark.parametrize("name", INITIALISERS)

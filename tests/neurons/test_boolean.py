@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from leadline import neurons
+from leadline.neurons.boolean import functions_with_hidden_units
 
 
 @pytest.mark.parametrize("complement", [True, False])
@@ -51,8 +52,8 @@ def test_the_compiled_share_counts_the_units_of_every_function(dim):
 
 
 def test_hidden_units_reach_all_functions_but_parity_needs_one_per_bit():
-    assert [neurons.functions_with_hidden_units(2, hidden) for hidden in (0, 1, 2, 3)] == [2, 14, 16, 16]
-    assert [neurons.functions_with_hidden_units(3, hidden) for hidden in (0, 1, 2, 3)] == [2, 104, 254, 256]
+    assert [functions_with_hidden_units(2, hidden) for hidden in (0, 1, 2, 3)] == [2, 14, 16, 16]
+    assert [functions_with_hidden_units(3, hidden) for hidden in (0, 1, 2, 3)] == [2, 104, 254, 256]
 
 
 def test_two_hidden_units_agree_with_a_random_search_over_real_weights():
@@ -62,13 +63,13 @@ def test_two_hidden_units_agree_with_a_random_search_over_real_weights():
     hidden = np.einsum("rd,shd->srh", x, rng.normal(size=(200_000, 2, 3))) > rng.normal(size=(200_000, 1, 2))
     output = np.einsum("srh,sh->sr", hidden, rng.normal(size=(200_000, 2))) > rng.normal(size=(200_000, 1))
     found = len(np.unique(output @ (1 << np.arange(8))))
-    assert 200 < found <= neurons.functions_with_hidden_units(3, 2)
+    assert 200 < found <= functions_with_hidden_units(3, 2)
 
 
 def test_bad_tables_and_searches_are_refused_with_a_sentence():
     with pytest.raises(ValueError, match="2\\^d rows"):
         neurons.compile_truth_table(np.ones(3, bool))
     with pytest.raises(ValueError, match="exhaustive"):
-        neurons.functions_with_hidden_units(4, 2)
+        functions_with_hidden_units(4, 2)
     with pytest.raises(ValueError, match="2 inputs but x has shape"):
         neurons.compile_truth_table(np.ones(4, bool))(np.ones((1, 3), int))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from leadline import neurons
+from leadline.neurons.brain import BRAIN
 
 
 def test_a_dense_network_is_counted_as_its_layer_sizes_say():
@@ -73,8 +74,8 @@ def test_dropout_is_switched_off():
 
 
 def test_the_brain_does_four_hundred_trillion_synaptic_events_a_second():
-    assert neurons.BRAIN.events_per_second == 4e14
-    assert 1000 <= neurons.BRAIN.synapses / neurons.BRAIN.neurons <= 1200
+    assert BRAIN.events_per_second == 4e14
+    assert 1000 <= BRAIN.synapses / BRAIN.neurons <= 1200
 
 
 def test_an_empty_batch_is_refused():

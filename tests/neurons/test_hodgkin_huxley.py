@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from leadline import neurons
+from leadline.neurons.hodgkin_huxley import MembraneState, Trace, spike_width
 
 
 def squid_axon(t, y, current, factor=1.0):
@@ -65,10 +66,10 @@ def test_many_currents_at_once_equal_one_at_a_time():
 def test_spike_width_of_a_triangle_is_half_its_base():
     time = jnp.linspace(0, 10, 1001)
     voltage = jnp.maximum(0, 1 - jnp.abs(time - 5) / 2)
-    state = neurons.MembraneState(voltage, voltage, voltage, voltage)
-    assert float(neurons.spike_width(neurons.Trace(time, state))) == pytest.approx(2.0, abs=1e-9)
+    state = MembraneState(voltage, voltage, voltage, voltage)
+    assert float(spike_width(Trace(time, state))) == pytest.approx(2.0, abs=1e-9)
     flat = jnp.zeros_like(time)
-    assert float(neurons.spike_width(neurons.Trace(time, neurons.MembraneState(flat, flat, flat, flat)))) == 0.0
+    assert float(spike_width(Trace(time, MembraneState(flat, flat, flat, flat)))) == 0.0
 
 
 def test_a_step_of_zero_is_refused():

@@ -2,6 +2,7 @@ import jax.numpy as jnp
 import pytest
 
 from leadline import neurons
+from leadline.neurons.pdp import SLOTS, fixed
 
 
 def test_a_tick_propagates_then_activates_then_learns():
@@ -20,14 +21,18 @@ def test_a_tick_propagates_then_activates_then_learns():
     assert run.states.ravel().tolist() == [63.0, 3218.0]
     assert run.outputs.ravel().tolist() == [630.0, 32180.0]
     assert run.connectivity.tolist() == [68.0]
-    assert list(system.slots()) == list(neurons.SLOTS)
+    assert list(system.slots()) == list(SLOTS)
 
 
 def test_streams_of_unequal_length_and_missing_words_are_refused():
     parts = {
-        "units": jnp.zeros(1), "output": lambda a: a, "connectivity": jnp.zeros(1), "propagation": lambda w, o, s: o,
-        "activation": lambda a, net, s: a, "learning": neurons.fixed,
-    }  # fmt: skip
+        "units": jnp.zeros(1),
+        "output": lambda a: a,
+        "connectivity": jnp.zeros(1),
+        "propagation": lambda w, o, s: o,
+        "activation": lambda a, net, s: a,
+        "learning": fixed,
+    }
     with pytest.raises(ValueError, match="lengths"):
         neurons.PDPSystem(**parts, environment=(jnp.zeros(2), jnp.zeros(3)))
     with pytest.raises(ValueError, match="7 slots"):

@@ -2,6 +2,7 @@ import jax.numpy as jnp
 import pytest
 
 from leadline import neurons
+from leadline.neurons.spiking import upward_crossings
 
 
 def test_a_sine_of_20_hertz_spikes_20_times_a_second():
@@ -18,6 +19,6 @@ def test_one_spike_has_no_rate():
 
 
 def test_crossings_are_interpolated():
-    crosses, when = neurons.upward_crossings(jnp.array([0.0, 1.0, 2.0]), jnp.array([-1.0, 3.0, -1.0]), 0.0)
+    crosses, when = upward_crossings(jnp.array([0.0, 1.0, 2.0]), jnp.array([-1.0, 3.0, -1.0]), 0.0)
     assert crosses.tolist() == [True, False]
     assert float(when[0]) == 0.25

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from leadline.optimisation import (
-    Descent,
     Himmelblau,
     Quadratic,
     backtracking_descent,
@@ -16,11 +15,11 @@ from leadline.optimisation import (
     estimate_gradient,
     exact_step,
     measure_convergence,
-    observed_regime,
     sharpness_path,
-    step_regime,
-    wolfe_descent,
 )
+from leadline.optimisation.bounds.step_regimes import observed_regime, step_regime
+from leadline.optimisation.rules.line_searches import wolfe_descent
+from leadline.optimisation.runs.descent import Descent
 
 KEY = jax.random.key(0)
 QUADRATIC = Quadratic(jnp.diag(jnp.array([1.0, 20.0])), jnp.zeros(2))
@@ -78,7 +77,7 @@ def test_every_gradient_free_method_finds_the_minimum_and_counts_its_questions(m
 
 
 def test_gradient_free_runs_stop_at_the_budget_and_refuse_what_they_cannot_do():
-    found = descend_without_gradient(lambda w: float(w @ w), np.ones(3), "spsa", most=7, smoothness=9.0, key=KEY)
+    found = descend_without_gradient(lambda w: float(w @ w), np.ones(3), "spsa", max_steps=7, smoothness=9.0, key=KEY)
     assert found.evaluations == 7
     with pytest.raises(ValueError, match="choose one of"):
         descend_without_gradient(lambda w: 0.0, np.ones(3), "newton", key=KEY)
@@ -133,7 +132,7 @@ def test_regimes_told_and_seen_agree():
 
 
 def test_sharpness_along_descent_is_that_of_the_iterates():
-    path = sharpness_path(lambda w: jnp.sum(w**4) / 12, jnp.array([1.0, 2.0]), step=0.1, steps=6, every=3)
+    path = sharpness_path(lambda w: jnp.sum(w**4) / 12, jnp.array([1.0, 2.0]), step_size=0.1, num_steps=6, every=3)
     w = np.array([1.0, 2.0])
     expected, losses = [], []
     for t in range(7):
@@ -145,6 +144,6 @@ def test_sharpness_along_descent_is_that_of_the_iterates():
     assert path.stability == pytest.approx(0.1 * np.array(expected))
     assert path.losses == pytest.approx(losses[:6])
     with pytest.raises(ValueError, match="smaller step"):
-        sharpness_path(lambda w: jnp.sum(w**4), jnp.array([10.0]), step=1.0, steps=20, every=10)
+        sharpness_path(lambda w: jnp.sum(w**4), jnp.array([10.0]), step_size=1.0, num_steps=20, every=10)
     with pytest.raises(ValueError, match="all positive"):
-        sharpness_path(lambda w: w @ w, jnp.ones(1), step=0.1, steps=1, every=2)
+        sharpness_path(lambda w: w @ w, jnp.ones(1), step_size=0.1, num_steps=1, every=2)

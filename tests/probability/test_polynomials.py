@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import BPoly
 
-from leadline.probability import bernstein_polynomial, chebyshev_interpolant, equispaced_interpolant, largest_error
+from leadline.probability import bernstein_polynomial, largest_error
+from leadline.probability.polynomials import chebyshev_interpolant, equispaced_interpolant
 
 
 def test_bernstein_of_monomials_is_known():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from leadline import networks, robustness
+from leadline.robustness.linear_distances import LinearScores, linear_scores, minimal_perturbation
 
 RNG = np.random.default_rng(0)
 
@@ -18,7 +19,7 @@ def linear(params, x):
 
 @pytest.fixture(scope="module")
 def line():
-    return robustness.LinearScores(RNG.normal(size=(4, 6)), RNG.normal(size=4))
+    return LinearScores(RNG.normal(size=(4, 6)), RNG.normal(size=4))
 
 
 @pytest.fixture(scope="module")
@@ -86,25 +87,23 @@ def test_the_margin_is_the_label_less_the_best_rival():
 
 
 def test_linear_distances_agree_with_the_closed_form_for_two_classes():
-    two = robustness.LinearScores(np.array([[1.0, 2.0], [0.0, 0.0]]), np.array([0.5, 0.0]))
+    two = LinearScores(np.array([[1.0, 2.0], [0.0, 0.0]]), np.array([0.5, 0.0]))
     x = np.array([[1.0, 1.0], [-3.0, 0.0]])
     for p, q in ((1, math.inf), (2, 2), (math.inf, 1)):
         expected = np.abs(x @ two.weights[0] + 0.5) / np.linalg.norm(two.weights[0], ord=q)
         np.testing.assert_allclose(robustness.boundary_distances(two, x, p).min(axis=1), expected)
-        eta = robustness.minimal_perturbation(two, x, p)
+        eta = minimal_perturbation(two, x, p)
         np.testing.assert_allclose(np.linalg.norm(eta, ord=p, axis=1), expected)
         np.testing.assert_allclose((x + eta) @ two.weights[0], -0.5, atol=1e-12)
-    target = robustness.minimal_perturbation(two, x[:1], 2, target=np.array([1]))
-    np.testing.assert_allclose(target, robustness.minimal_perturbation(two, x[:1], 2))
+    target = minimal_perturbation(two, x[:1], 2, target=np.array([1]))
+    np.testing.assert_allclose(target, minimal_perturbation(two, x[:1], 2))
 
 
 def test_a_linear_model_is_recognised_and_a_network_is_not(line, points):
-    found = robustness.linear_scores(linear, jax.tree.map(jnp.asarray, line), points)
+    found = linear_scores(linear, jax.tree.map(jnp.asarray, line), points)
     np.testing.assert_allclose(found.weights, line.weights, rtol=1e-5)
     np.testing.assert_allclose(found.bias, line.bias, rtol=1e-4, atol=1e-5)
-    assert (
-        robustness.linear_scores(lambda p, x: jnp.tanh(linear(p, x)), jax.tree.map(jnp.asarray, line), points) is None
-    )
+    assert linear_scores(lambda p, x: jnp.tanh(linear(p, x)), jax.tree.map(jnp.asarray, line), points) is None
 
 
 def test_attacks_on_a_linear_model_reach_the_exact_distance(line, points):
@@ -125,7 +124,7 @@ def test_radii_are_zero_where_the_decision_is_wrong_and_infinite_where_nothing_f
     rows = jax.tree.map(jnp.asarray, line)
     wrong = (line(points).argmax(axis=1) + 1) % 4
     assert not robustness.deepfool_radii(linear, rows, points, wrong).radii.any()
-    constant = robustness.LinearScores(jnp.zeros((4, 6)), jnp.array([1.0, 0.0, 0.0, 0.0]))
+    constant = LinearScores(jnp.zeros((4, 6)), jnp.array([1.0, 0.0, 0.0, 0.0]))
     nothing = robustness.smallest_radii(linear, constant, points, np.zeros(12, int), halvings=5)
     assert np.isinf(nothing.radii).all()
 
@@ -135,9 +134,19 @@ def test_pgd_with_targets_a_budget_per_row_and_a_range(line, points):
     aims = (line(x).argmax(axis=1) + 1) % 4
     sizes = np.linspace(0.01, 5, 12)
     found = robustness.pgd(
-        linear, rows, x, aims, sizes, p=2.0, steps=10, starts=2, key=jax.random.key(1), low=0.0, high=1.0,
+        linear,
+        rows,
+        x,
+        aims,
+        sizes,
+        p=2.0,
+        num_steps=10,
+        starts=2,
+        key=jax.random.key(1),
+        low=0.0,
+        high=1.0,
         loss="targeted",
-    )  # fmt: skip
+    )
     inputs = np.asarray(found.inputs)
     assert inputs.min() >= 0
     assert inputs.max() <= 1
@@ -149,7 +158,7 @@ def test_pgd_with_targets_a_budget_per_row_and_a_range(line, points):
 
 def test_one_step_on_two_linear_classes_lowers_the_margin_by_the_dual_norm():
     w = np.array([1.0, -2.0, 0.0])
-    two = robustness.LinearScores(jnp.stack([jnp.zeros(3), jnp.asarray(w)]), jnp.zeros(2))
+    two = LinearScores(jnp.stack([jnp.zeros(3), jnp.asarray(w)]), jnp.zeros(2))
     x = RNG.normal(size=(5, 3))
     for p, fall in ((math.inf, 3.0), (1.0, 2.0)):
         moved = robustness.fgsm(linear, two, x, np.ones(5, int), 0.1, p=p)
@@ -161,7 +170,7 @@ def test_attacks_say_what_is_wrong(line, points):
     with pytest.raises(ValueError, match="no key"):
         robustness.pgd(linear, rows, points, np.zeros(12, int), 0.1, starts=2)
     with pytest.raises(ValueError, match="at least 1"):
-        robustness.pgd(linear, rows, points, np.zeros(12, int), 0.1, steps=0)
+        robustness.pgd(linear, rows, points, np.zeros(12, int), 0.1, num_steps=0)
     with pytest.raises(ValueError, match="above 1"):
         robustness.deepfool(linear, rows, points, p=1.0)
     with pytest.raises(ValueError, match="above 0"):
@@ -170,11 +179,11 @@ def test_attacks_say_what_is_wrong(line, points):
 
 @pytest.mark.slow
 def test_the_bracket_of_two_linear_classes_closes_at_the_exact_distance():
-    two = robustness.LinearScores(jnp.array([[0.0, 0.0], [1.0, -2.0]]), jnp.zeros(2))
+    two = LinearScores(jnp.array([[0.0, 0.0], [1.0, -2.0]]), jnp.zeros(2))
     x = np.array([[1.0, 0.0], [3.0, 0.0], [0.5, -0.5]])
     exact = np.asarray(robustness.boundary_distances(two, jnp.asarray(x), math.inf).min(axis=1))
     eps = np.array([0.2, 0.4, 0.9, 1.5])
-    found = robustness.accuracy_bracket(linear, two, x, np.ones(3, int), eps, key=jax.random.key(0), steps=5)
+    found = robustness.accuracy_bracket(linear, two, x, np.ones(3, int), eps, key=jax.random.key(0), num_steps=5)
     expected = (exact[None] > eps[:, None]).mean(axis=1)
     np.testing.assert_allclose(found.above, expected)
     np.testing.assert_allclose(found.below, expected)

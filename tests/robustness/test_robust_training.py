@@ -6,17 +6,17 @@ import numpy as np
 import optax
 import pytest
 
-from leadline.dissection import dissect
+from leadline.networks.dissection import dissect
 from leadline.robustness import (
     adversarial_training,
     exact_radius,
     interval_training,
-    linear_robust_losses,
     lipschitz_bracket,
-    nearest_point,
     robust_loss_bracket,
-    worst_case_losses,
 )
+from leadline.robustness.activation_regions import nearest_point
+from leadline.robustness.loss_brackets import linear_robust_losses
+from leadline.robustness.robust_training import worst_case_losses
 
 KEY = jax.random.key(0)
 
@@ -57,8 +57,9 @@ def test_training_on_attacks_and_on_boxes_are_the_closed_form_for_a_linear_model
 
 def test_the_budget_rises_from_zero(sample):
     x, y = sample
-    found = interval_training(two_scores, START, x, y, eps=0.5, epochs=4, batch=40, ramp=1.0, clean=0.0,
-                              rule=optax.sgd(0.0), key=KEY)  # fmt: skip
+    found = interval_training(
+        two_scores, START, x, y, eps=0.5, epochs=4, batch=40, ramp=1.0, clean=0.0, rule=optax.sgd(0.0), key=KEY
+    )
     expected = [worst_case_losses(two_scores, START, x, y, jnp.asarray(0.5 * (t + 1) / 4)).mean() for t in range(4)]
     np.testing.assert_allclose(found.losses, expected, rtol=1e-9)
 
@@ -127,8 +128,7 @@ def test_the_nearest_point_of_an_empty_polyhedron_is_none():
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
-    [(dict(eps=-0.1), "eps >= 0"), (dict(epochs=0), "epochs >= 1"), (dict(ramp=2.0), "ramp")],
+    ("changes", "words"), [(dict(eps=-0.1), "eps >= 0"), (dict(epochs=0), "epochs >= 1"), (dict(ramp=2.0), "ramp")]
 )
 def test_bad_settings_are_told(sample, changes, words):
     with pytest.raises(ValueError, match=words):

@@ -34,10 +34,10 @@ def test_constants_are_those_of_the_matrix_and_the_plans_follow_from_them(regres
 def test_the_runs_do_what_was_predicted(regression):
     problem, _ = regression
     advice = advise(problem, jnp.zeros(3), accuracy=1e-3)
-    whole = follow(advice.full, problem, jnp.zeros(3), steps=advice.full.steps, key=jax.random.key(0))
+    whole = follow(advice.full, problem, jnp.zeros(3), num_steps=advice.full.steps, key=jax.random.key(0))
     assert whole.values[-1] - advice.minimum <= advice.accuracy
     run = follow(
-        advice.batches, problem, jnp.zeros(3), steps=40 * advice.batches.steps, looks=2000, key=jax.random.key(1)
+        advice.batches, problem, jnp.zeros(3), num_steps=40 * advice.batches.steps, looks=2000, key=jax.random.key(1)
     )
     settled = run.values[run.steps > advice.batches.steps] - advice.minimum
     error = np.std([part.mean() for part in np.array_split(settled, 20)], ddof=1) / np.sqrt(20)

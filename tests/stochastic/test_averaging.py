@@ -5,6 +5,7 @@ import optax
 import pytest
 
 from leadline import optimisation, stochastic
+from leadline.stochastic.averaging import decay_variance_factor
 
 WEIGHTS = {
     "mean": stochastic.AverageWeight(),
@@ -62,5 +63,5 @@ def test_the_variance_factor_is_the_double_sum():
     rho, a, lags = 0.7, 0.9, np.arange(400)
     weights = (1 - rho) * rho**lags
     double = weights @ a ** np.abs(lags[:, None] - lags) @ weights
-    np.testing.assert_allclose(stochastic.decay_variance_factor(rho, a), double, rtol=1e-10)
+    np.testing.assert_allclose(decay_variance_factor(rho, a), double, rtol=1e-10)
     assert jax.tree.leaves(stochastic.DecayWeight(0.5)) == [0.5]

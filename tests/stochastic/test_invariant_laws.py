@@ -6,6 +6,9 @@ import pytest
 from scipy import stats
 
 from leadline import stochastic
+from leadline.stochastic.moments.bernoulli_convolution import BernoulliConvolution
+from leadline.stochastic.moments.kesten import kesten_chain, kesten_tail_index
+from leadline.stochastic.noise.path_information import conditional_information
 
 KEY = jax.random.key(0)
 
@@ -56,24 +59,24 @@ def test_information_is_zero_for_a_chain_and_log_2_for_a_copy():
     first, last = rng.dirichlet(np.ones(4)).reshape(2, 2), rng.dirichlet(np.ones(2), 2)
     a, b, c = paths.astype(int)
     chain = first[a, b] * last[b, c]
-    assert stochastic.conditional_information(*paths, chain) == pytest.approx(0.0, abs=1e-12)
+    assert conditional_information(*paths, chain) == pytest.approx(0.0, abs=1e-12)
     copy = np.where(a == c, 0.25, 0.0)
-    assert stochastic.conditional_information(*paths, copy) == pytest.approx(np.log(2))
+    assert conditional_information(*paths, copy) == pytest.approx(np.log(2))
     with pytest.raises(ValueError, match="sum"):
-        stochastic.conditional_information(*paths, chain / 2)
+        conditional_information(*paths, chain / 2)
 
 
 def test_tail_indices_solve_their_equation():
-    assert stochastic.kesten_tail_index(0.5) == pytest.approx(2.9040, abs=5e-5)
+    assert kesten_tail_index(0.5) == pytest.approx(2.9040, abs=5e-5)
     for b in (1, 3):
-        assert stochastic.kesten_tail_index(2 * b / (b + 2), b) == pytest.approx(2.0, abs=1e-8)
+        assert kesten_tail_index(2 * b / (b + 2), b) == pytest.approx(2.0, abs=1e-8)
     x = np.random.default_rng(0).normal(size=400_000)
     sample = np.abs(1 - 0.8 * x**2) ** 1.5
     assert abs(stochastic.kesten_moment(1.5, 0.8) - sample.mean()) < 4 * sample.std() / np.sqrt(x.size)
     with pytest.raises(ValueError, match="no stationary law"):
-        stochastic.kesten_tail_index(50.0)
+        kesten_tail_index(50.0)
     with pytest.raises(ValueError, match="η > 0"):
-        stochastic.kesten_tail_index(-1.0)
+        kesten_tail_index(-1.0)
 
 
 def test_hill_finds_a_pareto_index():
@@ -84,20 +87,20 @@ def test_hill_finds_a_pareto_index():
 
 
 def test_the_chain_has_the_variance_of_its_recursion():
-    path = stochastic.kesten_chain(0.2, 2, 20000, 1, burn_in=60, key=KEY)[0]
+    path = kesten_chain(0.2, 2, 20000, 1, burn_in=60, key=KEY)[0]
     # Var = η²/b / (2η − η²(b + 2)/b): E(1 − (η/b)Σx²)² = 1 − 2η + η²(b + 2)/b
     variance = 0.04 / 2 / (0.4 - 0.04 * 2)
     assert abs(np.mean(path**2) - variance) < 5 * np.std(path**2) / np.sqrt(20000)
 
 
 def test_bernoulli_convolutions_at_the_known_steps():
-    assert stochastic.BernoulliConvolution(2 / 3).kurtosis == pytest.approx(1.4)
-    assert stochastic.BernoulliConvolution(2 / 3).dimension == pytest.approx(np.log(2) / np.log(3))
-    grid, values = stochastic.BernoulliConvolution(2 / 3).cdf(3001)
+    assert BernoulliConvolution(2 / 3).kurtosis == pytest.approx(1.4)
+    assert BernoulliConvolution(2 / 3).dimension == pytest.approx(np.log(2) / np.log(3))
+    grid, values = BernoulliConvolution(2 / 3).cdf(3001)
     inside = np.abs(grid) < 1 / 3
     assert np.allclose(values[inside], 0.5, atol=1e-6)  # the Cantor function is flat in the middle
-    law = stochastic.BernoulliConvolution(0.3, 3)
+    law = BernoulliConvolution(0.3, 3)
     drawn = law.sample(40000, key=KEY)
     assert abs(drawn.var() - law.variance) < 5 * np.std(drawn**2) / 200
     with pytest.raises(ValueError, match="0 < η < 1"):
-        stochastic.BernoulliConvolution(1.5)
+        BernoulliConvolution(1.5)

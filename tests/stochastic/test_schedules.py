@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from leadline import stochastic
+from leadline.stochastic.schedules import classify_schedule
 
 
 @pytest.mark.parametrize(
@@ -21,10 +22,10 @@ from leadline import stochastic
     ],
 )
 def test_schedules_are_told_apart(schedule, robbins_monro, converges):
-    found = stochastic.classify_schedule(schedule)
+    found = classify_schedule(schedule)
     assert (found.robbins_monro, found.converges) == (robbins_monro, converges)
 
 
 def test_a_negative_schedule_is_refused():
     with pytest.raises(ValueError, match="negative"):
-        stochastic.classify_schedule(lambda t: -1 / t)
+        classify_schedule(lambda t: -1 / t)

@@ -6,6 +6,7 @@ import pytest
 from scipy import integrate
 
 from leadline import networks, tangent
+from leadline.tangent.last_layer import last_layer_features
 
 X = np.random.default_rng(0).standard_normal((4, 3))
 
@@ -54,4 +55,4 @@ def test_the_limit_is_the_gaussian_integral():
 
 def test_a_network_without_a_linear_head_is_refused():
     with pytest.raises(ValueError, match="linear head of one output"):
-        tangent.last_layer_features(networks.MLP((3, 5, 2), key=jax.random.key(0)), X)
+        last_layer_features(networks.MLP((3, 5, 2), key=jax.random.key(0)), X)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from leadline.tangent import off_span, tangent_fit
+from leadline.tangent import tangent_fit
+from leadline.tangent.least_squares import off_span
 
 rng = np.random.default_rng(2)
 J, R = rng.standard_normal((4, 9)), rng.standard_normal(4)

@@ -69,7 +69,7 @@ def test_the_family_descends_as_each_network_by_itself():
         tangent.lecun_two_layer(3, m, "sigmoid", parametrisation=form, key=jax.random.key(m))
         for m, form in ((4, "standard"), (9, "ntk"))
     ]
-    runs = tangent.train_family(nets, X, Y, [0.05, 0.4], most=20)
+    runs = tangent.train_family(nets, X, Y, [0.05, 0.4], max_steps=20)
     for net, run, rate in zip(nets, runs, (0.05, 0.4), strict=True):
         end, losses = training.minimise(_risk, net, optax.sgd(rate), 20, jnp.asarray(X), jnp.asarray(Y))
         np.testing.assert_allclose(run.losses[:-1], losses, rtol=1e-9)
@@ -82,7 +82,7 @@ def test_the_family_descends_as_each_network_by_itself():
 
 def test_a_run_stops_at_its_target():
     net = tangent.lecun_two_layer(3, 40, "tanh", key=jax.random.key(4))
-    [run] = tangent.train_family([net], X[:2], Y[:2], [0.01], until=0.5, most=200)
+    [run] = tangent.train_family([net], X[:2], Y[:2], [0.01], until=0.5, max_steps=200)
     assert run.reached
     assert run.losses[-1] <= 0.5 * run.losses[0] < run.losses[-2]
     assert len(run.losses) == run.steps + 1

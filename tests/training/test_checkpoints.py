@@ -215,7 +215,7 @@ def test_weights_are_read_by_the_safetensors_library_itself(tmp_path):
 
 
 def test_a_failed_export_leaves_the_old_file(tmp_path, monkeypatch):
-    from leadline import whole_files
+    from leadline import _files
 
     file = tmp_path / "w.safetensors"
     training.save_weights(file, {"w": jnp.zeros(2)})
@@ -224,7 +224,7 @@ def test_a_failed_export_leaves_the_old_file(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(whole_files.os, "replace", full)
+    monkeypatch.setattr(_files.os, "replace", full)
     with pytest.raises(OSError, match="No space"):
         training.save_weights(file, {"w": jnp.ones(2)})
     monkeypatch.undo()

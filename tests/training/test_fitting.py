@@ -12,6 +12,7 @@ import pytest
 from leadline import data, training
 from leadline.networks import MLP
 from leadline.training import fitting
+from leadline.training.fitting import Schedule
 
 KEY = jax.random.key(7)
 
@@ -216,5 +217,5 @@ def test_sharpness_of_a_quadratic_is_its_largest_eigenvalue():
 
 
 def test_the_schedule_cuts_small_work_into_epochs_and_large_work_into_parts():
-    assert training.Schedule.of(100, 10, 10, most=5) == (5, 1)
-    assert training.Schedule.of(10**9, 128, 400, most=5) == (1, 400)
+    assert Schedule.of(100, 10, 10, most=5) == (5, 1)
+    assert Schedule.of(10**9, 128, 400, most=5) == (1, 400)

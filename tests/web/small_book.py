@@ -11,21 +11,27 @@ from html_pages import Page
 from leadline.evidence import Finding, entries, entry, registry, run_entry
 from leadline.web.book import write_book
 from leadline.web.drawings import Drawings
+from leadline.web.pages import library_objects, site
+from leadline.web.pages.library_objects import library_packages
 
 CHAPTER = "sample_claims"
 
 
 @contextlib.contextmanager
 def only_sample_entries() -> Iterator[None]:
-    """A registry without the curriculum, which other tests may have loaded and whose book takes long to write."""
+    """A registry without the curriculum, and three packages of the library: the book of all takes long to write."""
+    shown = ("linear_classifiers", "linear_classifiers.perceptrons", "probability")
+    packages = {name: library_packages()[name] for name in shown}
     with pytest.MonkeyPatch.context() as patch:
+        for module in (library_objects, site):
+            patch.setattr(module, "library_packages", lambda: packages)
         patch.setattr(registry, "_ENTRIES", {e.id: e for e in entries(chapter=CHAPTER)})
         yield
 
 
 def some_findings() -> list[Finding]:
-    """One that holds with a figure and a printed error, one whose assumption is not met, one that crashed."""
-    ran = [run_entry(entry(id)) for id in ("sample-holds", "sample-unmet", "sample-printed-holds")]
+    """One that holds with a figure and an erratum, one whose assumption is not met, one that crashed."""
+    ran = [run_entry(entry(id)) for id in ("sample-holds", "sample-unmet", "sample-erratum-holds")]
     return [*ran, Finding("sample-crash", {}, 0, error="its worker process died <3>")]
 
 

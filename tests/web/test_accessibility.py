@@ -9,21 +9,20 @@ import pytest
 from axe import violations
 from browser import browser, reading
 from playwright.sync_api import Page
-from study.sample_instruments import SAMPLES
-from study.small_subjects import linear_subject
+from studies.sample_instruments import SAMPLES
+from studies.small_subjects import linear_subject
 
-import leadline.claims.generalisation  # noqa: F401  registers its entries
+from leadline import claims
 from leadline.evidence import entry
 from leadline.evidence.execution import run_entry
-from leadline.evidence.gallery import write_gallery
-from leadline.study import Report, comparison_html, run_study
-from leadline.study import report as reports
-from leadline.study.report import describe_subject
+from leadline.presentation.gallery import write_gallery
+from leadline.studies import Report, comparison_html, report as reports, run_study
+from leadline.studies.report import describe_subject
 from leadline.web.assets import explorer_style
 from leadline.web.known_findings import KnownFindings
 from leadline.web.pages.site import Site
 
-RUN = "hoeffding-and-test-set-size"  # has printed forms and a figure
+RUN = "hoeffding-and-test-set-size"  # has errata and a figure
 METHOD = "rademacher-complexity"  # shows objects of the library
 
 
@@ -36,6 +35,7 @@ def chromium():
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> Path:
     """A folder with a page of every kind."""
+    claims.load()
     folder = tmp_path_factory.mktemp("pages")
     finding = run_entry(entry(RUN))
     known, nothing = KnownFindings(), KnownFindings()
@@ -57,6 +57,10 @@ def pages(tmp_path_factory) -> Path:
         "sources": explorer.sources(),
         "errata": explorer.errata(),
         "errata-empty": fresh.errata(),
+        "library": explorer.library(),
+        "package": explorer.of_library("linear_classifiers.perceptrons"),
+        "packages": explorer.of_library("linear_classifiers"),
+        "object": explorer.of_library("linear_classifiers.perceptrons.fit"),
         "message": explorer.message("Not found", "There is no page here; the chapters are at the side."),
     }
     for name, page in written.items():
@@ -81,12 +85,31 @@ def _small_report() -> Report:
 
 
 KINDS = (
-    "home", "chapter", "entry-run", "method", "search", "studies", "sources", "errata", "message", "gallery/index",
+    "home",
+    "chapter",
+    "entry-run",
+    "method",
+    "search",
+    "studies",
+    "sources",
+    "errata",
+    "library",
+    "package",
+    "object",
+    "message",
+    "gallery/index",
     "report/report",
-)  # fmt: skip
+)
 VARIANTS = (
-    "entry-not-run", "entry-mistake", "entry-in-book", "search-in-vain", "studies-empty", "errata-empty", "against",
-)  # fmt: skip
+    "entry-not-run",
+    "entry-mistake",
+    "entry-in-book",
+    "search-in-vain",
+    "studies-empty",
+    "errata-empty",
+    "packages",
+    "against",
+)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in VARIANTS)])
@@ -149,7 +172,7 @@ def test_a_figure_takes_the_colours_of_a_dark_page_and_those_of_paper_in_print(c
 def test_print_has_statement_table_figure_and_sources_and_no_controls(chromium, pages):
     with reading(chromium, (pages / "entry-run.html").as_uri()) as seen:
         seen.page.emulate_media(media="print")
-        for shown in (".says", ".formula", "table.comparisons", ".printed .wrong", ".again pre", ".cited pre"):
+        for shown in (".says", ".formula", "table.comparisons", ".errata-pairs .wrong", ".again pre", ".cited pre"):
             assert seen.page.locator(shown).first.is_visible(), f"{shown} is missing in print"
         for hidden in ("#controls", ".break", "#chapters", "#search", ".places", ".neighbours"):
             assert not seen.page.locator(hidden).is_visible(), f"{hidden} is of no use on paper"

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from web.small_book import CHAPTER, only_sample_entries, pages_of, some_findings, write_small_book
 
-from leadline.evidence import BadInput, Finding, entries, entry
-from leadline.evidence.figure import Figure
+from leadline.evidence import BadInput, Figure, Finding, entries, entry
 from leadline.web.book import MARKER, prepare, write_book
 from leadline.web.drawings import Drawings
 
@@ -48,6 +47,8 @@ def test_it_has_a_page_for_every_entry_and_lists_its_files(book):
     files = set(contents(book))
     assert {f"entries/{e.id}.html" for e in entries(chapter=CHAPTER)} < files
     assert {"index.html", "sources.html", "errata.html", "404.html", f"chapters/{CHAPTER}.html"} < files
+    assert {"library.html", "library/probability.html", "library/probability.gaussian_kl.html"} < files
+    assert len({name.casefold() for name in files}) == len(files)  # on some disks P.html is p.html
     assert {f"assets/{name}" for name in ("explorer.css", "explorer.js", "search-index.js")} < files
     assert {*json.loads((book / MARKER).read_text())["files"], MARKER} == files
 
@@ -83,13 +84,15 @@ def test_pages_say_how_each_entry_came_out_and_why_one_was_not_run(book):
     assert "1 minute" in slow
     assert "leadline check sample-slow" in slow
     chapter = (book / "chapters" / f"{CHAPTER}.html").read_text(encoding="utf-8")
-    for word in ("holds", "inapplicable", "error", "a printed error does not fail"):
+    for word in ("holds", "inapplicable", "error", "an erratum does not fail"):
         assert word in chapter
 
 
-def test_the_errata_tell_what_is_printed_wrongly_and_where(book):
+def test_the_errata_tell_what_does_not_hold_and_where(book):
     errata = (book / "errata.html").read_text(encoding="utf-8")
     assert "U ≤ 0" in errata
+    assert "largest number, wrongly: measured" in errata
+    assert "fails, as it must" in errata
     assert 'href="entries/sample-holds.html"' in errata
 
 
@@ -161,4 +164,4 @@ def test_a_figure_that_cannot_be_drawn_says_so_in_its_place(tmp_path, kept):
     broken = Finding("sample-64-bit", {}, 0, figures=(Figure("broken", {"mark": {"type": "<none>"}}),))
     write_book(tmp_path, [broken], Drawings(kept))
     assert re.search(r'<p class="bad">This figure could not be drawn \([^<]+\)\.</p>', page(tmp_path, "sample-64-bit"))
-    assert entry("sample-64-bit").says in page(tmp_path, "sample-64-bit")
+    assert entry("sample-64-bit").statement in page(tmp_path, "sample-64-bit")

@@ -6,6 +6,16 @@ import pytest
 from browser import browser, reading
 from web.small_book import CHAPTER, only_sample_entries, some_findings, write_small_book
 
+PAGES = (
+    "index.html",
+    f"chapters/{CHAPTER}.html",
+    "entries/sample-holds.html",
+    "errata.html",
+    "library.html",
+    "library/linear_classifiers.perceptrons.html",
+    "library/linear_classifiers.perceptrons.fit.html",
+)
+
 
 @pytest.fixture(scope="module")
 def chromium():
@@ -28,7 +38,7 @@ def without_script(chromium):
     context.close()
 
 
-@pytest.mark.parametrize("name", ["index.html", f"chapters/{CHAPTER}.html", "entries/sample-holds.html", "errata.html"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_opens_from_the_disk_without_complaint_and_asks_for_files_only(chromium, book, name):
     with reading(chromium, (book / name).as_uri()) as seen:
         assert seen.page.locator("h1").is_visible()
@@ -45,14 +55,14 @@ def test_search_as_you_type_finds_an_entry_and_enter_opens_it(chromium, book):
         assert "sample-holds" in first.inner_text()
         seen.page.keyboard.press("Enter")
         seen.page.wait_for_url("**/entries/sample-holds.html")
-        assert seen.page.locator("h1").inner_text() == "sample-holds"
+        assert seen.page.locator("h1").inner_text() == "Sample holds"
         assert seen.complaints == []
 
 
 def test_a_click_on_a_result_opens_it_from_the_first_page_too(chromium, book):
     with reading(chromium, (book / "index.html").as_uri()) as seen:
-        seen.page.locator("#search").press_sequentially("printed err")
-        seen.page.locator("#search-results [role=option]", has_text="printed errors").first.click()
+        seen.page.locator("#search").press_sequentially("errat")
+        seen.page.locator("#search-results [role=option]", has_text="Errata").first.click()
         seen.page.wait_for_url("**/errata.html")
 
 
@@ -66,7 +76,7 @@ def test_without_script_there_are_table_formula_and_figure_and_no_search_that_wo
         assert "fails, as it must" in page.locator("main").inner_text()
 
 
-@pytest.mark.parametrize("name", ["index.html", f"chapters/{CHAPTER}.html", "entries/sample-holds.html", "errata.html"])
+@pytest.mark.parametrize("name", PAGES)
 def test_on_a_phone_nothing_is_wider_than_the_screen(chromium, book, name):
     with reading(chromium, (book / name).as_uri(), width=380) as seen:
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= 380

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from leadline.evidence import figure
+from leadline.presentation import figure
 from leadline.web import drawings
 from leadline.web.drawings import Drawings, draw
 

@@ -19,11 +19,10 @@ import uvicorn
 from browser import browser
 from playwright.sync_api import Browser, Page, Route, expect
 
-import leadline.claims.neurons  # noqa: F401  a real chapter beside the samples
 from leadline.evidence import entry
 from leadline.web.explorer.app import create_app
 from leadline.web.explorer.guard import Hosts
-from leadline.web.explorer.studies import Shelf
+from leadline.web.explorer.studies import ReportShelf
 from leadline.web.known_findings import KnownFindings
 from leadline.web.pages.site import Site
 from leadline.web.runs import Runs
@@ -56,7 +55,7 @@ def served() -> Iterator[Served]:
     runs = Runs(known=known, slots=1, modules=(sample_claims.__name__,), patience=2 * PATIENCE / 1000)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         hosts = Hosts(port=listener.getsockname()[1])
-        app = create_app(Site(known), runs, Shelf(), hosts)
+        app = create_app(Site(known), runs, ReportShelf(), hosts)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_config=None, timeout_graceful_shutdown=1))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
         thread.start()
@@ -138,16 +137,18 @@ def test_search_as_you_type_and_open_a_result_with_the_keyboard(served, page):
     expect(options.nth(1)).to_have_attribute("aria-selected", "true")
     assert box.get_attribute("aria-activedescendant") == options.nth(1).get_attribute("id")
     page.keyboard.press("ArrowDown")
-    wanted = options.nth(0).locator("strong").inner_text()
+    wanted = entry(options.nth(0).locator(".quiet").inner_text().split(",")[0])
+    expect(options.nth(0).locator("strong")).to_have_text(wanted.title)
     page.keyboard.press("Enter")
-    expect(page).to_have_url(served.entry(wanted))
-    expect(page.locator("h1")).to_have_text(wanted)
+    expect(page).to_have_url(served.entry(wanted.id))
+    expect(page.locator("h1")).to_have_text(wanted.title)
+    expect(page.locator(".where code")).to_have_text(wanted.id)
 
 
 def test_search_ranks_ids_first_says_when_nothing_is_found_and_closes_with_escape(served, page):
     page.goto(served.address)
     page.locator("#search").press_sequentially("novikoff")
-    expect(page.get_by_role("option").first.locator("strong")).to_contain_text("novikoff")
+    expect(page.get_by_role("option").first.locator(".quiet")).to_contain_text("novikoff")
     page.keyboard.type(" xyzzy")
     expect(page.locator("#search-results")).to_contain_text("No entry has all these words.")
     expect(page.locator("#search")).to_have_attribute("aria-expanded", "false")
@@ -155,10 +156,23 @@ def test_search_ranks_ids_first_says_when_nothing_is_found_and_closes_with_escap
     expect(page.locator("#search-results")).to_be_hidden()
 
 
+def test_the_first_opening_runs_by_itself_and_the_next_shows_what_was_found(served, page):
+    runs = asked(page)
+    page.goto(served.entry("sample-64-bit"))
+    verdict(page, "holds")
+    expect(page.locator("#progress")).to_have_text("Done: holds.")
+    expect(page.locator("#chapters [aria-current] .mark")).to_have_text("✓")
+    assert [(run["id"], run["parameters"], run["seed"]) for run in runs] == [("sample-64-bit", {}, 0)]
+    page.reload()
+    verdict(page, "holds")
+    page.goto(served.entry("sample-slow"))
+    expect(page.locator("#result p.verdict")).to_contain_text("not run yet: it takes 1 minute")
+    assert len(runs) == 1
+
+
 def test_a_moved_slider_changes_the_verdict_and_the_address(served, page):
     page.goto(served.entry("sample-unmet"))
     line = page.locator("#chapters [aria-current] .mark")
-    page.locator("#check").click()
     verdict(page, "inapplicable")
     expect(line).to_have_text("–")
     runs = asked(page)
@@ -176,6 +190,7 @@ def test_a_moved_slider_changes_the_verdict_and_the_address(served, page):
 
 def test_keys_move_a_slider_of_whole_numbers_one_by_one_and_wrong_numbers_are_not_run(served, page):
     page.goto(served.entry("sample-unmet"))
+    verdict(page, "inapplicable")
     runs = asked(page)
     slider = page.locator("[data-name=n] input[type=range]")
     page.locator("#p-n").fill("99")
@@ -270,7 +285,6 @@ def test_a_killed_worker_and_a_crash_are_told_and_the_next_check_works(served, p
     os.kill(int(process.split()[-1]), signal.SIGKILL)
     expect(page.locator("#result .error")).to_contain_text("its worker process died")
     page.goto(served.entry("sample-crash"))
-    page.locator("#check").click()
     expect(page.locator("#result .error")).to_contain_text("exit code 3")
     page.goto(served.entry("sample-unmet?n=6"))
     verdict(page, "holds")
@@ -278,6 +292,7 @@ def test_a_killed_worker_and_a_crash_are_told_and_the_next_check_works(served, p
 
 def test_what_the_server_refuses_is_said_in_its_sentence(served, page, complaints):
     page.goto(served.entry("sample-holds"))
+    verdict(page, "holds")
     sentence = "32 runs wait already; try again when some are done."
     page.route("**/runs", lambda route: route.fulfill(status=429, json={"error": sentence}))
     page.locator("#check").click()
@@ -289,7 +304,6 @@ def test_what_the_server_refuses_is_said_in_its_sentence(served, page, complaint
 
 def test_a_figure_is_drawn_and_can_be_moved_and_saved(served, page):
     page.goto(served.entry("sample-holds"))
-    page.locator("#check").click()
     verdict(page, "holds")
     chart = page.locator("figure.chart svg")
     chart.scroll_into_view_if_needed()
@@ -310,12 +324,25 @@ def test_a_figure_is_drawn_and_can_be_moved_and_saved(served, page):
 
 
 def test_commands_are_copied_and_examples_run(served, page):
-    page.goto(served.entry("hopfield-dynamics"))
+    page.goto(served.entry("sample-pauses"))
+    verdict(page, "holds")
     page.locator("#result .copy").first.click()
     expect(page.locator("#result .copy").first).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == "leadline check hopfield-dynamics"
-    page.locator(".run-example").first.click()
-    expect(page.locator(".object .output pre").first).not_to_be_empty(timeout=PATIENCE)
+    assert page.evaluate("navigator.clipboard.readText()") == "leadline check sample-pauses"
+    page.locator(".object summary", has_text="leadline.probability.gaussian_kl").click()
+    page.locator(".run-example").click()
+    expect(page.locator(".object .output pre")).to_contain_text("0.5")
+
+
+def test_the_library_is_reached_from_every_page_and_leads_to_the_entries_that_use_a_name(served, page):
+    page.goto(served.entry("sample-slow"))
+    page.locator(".places").get_by_text("Library").click()
+    page.locator("main").get_by_role("link", name="leadline.probability").click()
+    page.locator("main").get_by_role("link", name="gaussian_kl", exact=True).click()
+    expect(page.locator("h1")).to_have_text("gaussian_kl")
+    expect(page.locator(".signature")).to_contain_text("gaussian_kl(")
+    page.locator("main").get_by_role("link", name="Sample pauses").click()
+    expect(page).to_have_url(served.entry("sample-pauses"))
 
 
 def test_the_keyboard_alone_is_enough_to_check(served, page):
@@ -327,8 +354,12 @@ def test_the_keyboard_alone_is_enough_to_check(served, page):
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
     assert reached[0] == "skip"
     assert [name for name in reached if name in ("search", "p-n", "p-seed", "another-seed", "check")] == [
-        "search", "p-n", "p-seed", "another-seed", "check",
-    ]  # fmt: skip
+        "search",
+        "p-n",
+        "p-seed",
+        "another-seed",
+        "check",
+    ]
     page.locator("#p-n").focus()
     page.keyboard.press("ArrowDown")
     for _ in range(4):

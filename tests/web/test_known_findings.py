@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import sample_claims  # noqa: F401  (registers the entries)
 
-from leadline.evidence import BadInput, Finding, Task, at_most, entry, figure, versions
+from leadline.evidence import BadInput, Finding, Task, at_most, entry, versions
+from leadline.presentation import figure
 from leadline.web.known_findings import KnownFindings, State
 
 HOLDS = entry("sample-holds")

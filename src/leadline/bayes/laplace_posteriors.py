@@ -85,9 +85,14 @@ def last_layer_laplace(
     if not alpha > 0:
         raise ValueError(f"The prior precision is {alpha}; give a positive number.")
     return LastLayerPosterior(
-        weights, alpha, evidence(alpha), float(np.sum(values / (values + alpha))), "full" if full else "Kronecker", one,
+        weights,
+        alpha,
+        evidence(alpha),
+        float(np.sum(values / (values + alpha))),
+        "full" if full else "Kronecker",
+        one,
         lambda rows: moments(np.asarray(rows, float), alpha),
-    )  # fmt: skip
+    )
 
 
 def _padded(scores: np.ndarray, one: bool) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from leadline.learning import Posterior
+from leadline.learning.regression.gaussian_model import Posterior
 
 Inputs = Num[Array | np.ndarray, "n d"]
 Targets = Num[Array | np.ndarray, " n"]

@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from leadline.learning import Posterior, gaussian_posterior
+from leadline.learning import gaussian_posterior
+from leadline.learning.regression.gaussian_model import Posterior
 
 from .linear_posteriors import maximise_linear_evidence
-from .predictive_laws import LinearPredictive, linear_predictive
+from .predictive_distributions import LinearPredictive, linear_predictive
 
 
 class RegressionHead(NamedTuple):
@@ -54,7 +55,7 @@ def last_layer_regression(
         raise ValueError("last_layer_regression got a prior precision without a noise; give sigma too, or neither.")
     posteriors, sigmas, alphas, total, determined = [], [], [], 0.0, 0.0
     for column in targets.T:
-        if alpha is None:
+        if alpha is None or sigma is None:
             best = maximise_linear_evidence(features, column, sigma=sigma)
             a, s, evidence, gamma = best
         else:

@@ -33,11 +33,7 @@ def scaled_log_losses(
 
 
 def fit_temperature(
-    scores: Float[np.ndarray, "n k"],
-    labels: Int[np.ndarray, " n"],
-    *,
-    level: float = 0.95,
-    reach: float = 100.0,
+    scores: Float[np.ndarray, "n k"], labels: Int[np.ndarray, " n"], *, level: float = 0.95, reach: float = 100.0
 ) -> Temperature:
     """The best temperature on these rows, which must not be those that are then judged (Guo et al. 2017).
 

@@ -140,7 +140,7 @@ class ChainReport:
         lines += [f"transient {listed_classes(self.chain, transient)}"] if transient else []
         lines += [f"spectral gap {self.gap:.6g}"]
         lines += ["laws do not converge" if self.mixing is None else f"mixing time (TV 1/4) {self.mixing}"]
-        if self.reversible is not None:
+        if self.currents is not None:
             lines += ["reversible" if self.reversible else f"not reversible: currents up to {self.currents.max():.6g}"]
         return "; ".join(lines) + "."
 
@@ -154,8 +154,7 @@ def analyse(chain: FiniteChain) -> ChainReport:
     """
     from .invariant import invariant_laws, return_times
     from .mixing import mixing_time
-    from .reversal import currents as currents_of
-    from .reversal import is_reversible
+    from .reversal import currents as currents_of, is_reversible
 
     classes = communicating_classes(chain)
     closed = [c for c in classes if c.closed]

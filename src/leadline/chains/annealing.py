@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 
 from leadline.data import generator
-from leadline.optimisation import Objective
+from leadline.optimisation.objectives.objective import Objective
 
 from .finite import Law
 from .grid import Points, gaussian_kernel, on_grid
@@ -18,28 +18,28 @@ from .langevin import chunks, langevin_paths
 Temperatures = Float[np.ndarray, " steps"]
 
 
-def logarithmic_cooling(c: float, steps: int) -> Temperatures:
+def logarithmic_cooling(c: float, num_steps: int) -> Temperatures:
     """T_k = c/log(k + 2): converges to the global minima if c is at least the depth of the deepest other well.
 
     >>> logarithmic_cooling(1.0, 2).round(4).tolist()
     [1.4427, 0.9102]
     """
-    return c / np.log(np.arange(steps) + 2)
+    return c / np.log(np.arange(num_steps) + 2)
 
 
-def geometric_cooling(first: float, last: float, steps: int) -> Temperatures:
+def geometric_cooling(first: float, last: float, num_steps: int) -> Temperatures:
     """From `first` to `last` by equal factors."""
-    return np.geomspace(first, last, steps)
+    return np.geomspace(first, last, num_steps)
 
 
-def staged_cooling(levels: Num[Array | np.ndarray, " stages"], steps: int) -> Temperatures:
+def staged_cooling(levels: Num[Array | np.ndarray, " stages"], num_steps: int) -> Temperatures:
     """Equilibrate, then lower: each level is held for an equal stretch of the steps.
 
     >>> staged_cooling(np.array([2.0, 1.0]), 4).tolist()
     [2.0, 2.0, 1.0, 1.0]
     """
     levels = np.asarray(levels, float)
-    return levels[np.minimum(np.arange(steps) * len(levels) // steps, len(levels) - 1)]
+    return levels[np.minimum(np.arange(num_steps) * len(levels) // num_steps, len(levels) - 1)]
 
 
 class Stretches(NamedTuple):
@@ -73,13 +73,13 @@ def in_stretches(temperatures: Temperatures, tolerance: float = 0.01) -> Stretch
 
 
 def annealed_laws(
-    objective: Objective, points: Points, start: Law, stretches: Stretches, *, step: float
+    objective: Objective, points: Points, start: Law, stretches: Stretches, *, step_size: float
 ) -> Float[np.ndarray, "time n"]:
     """The law of W⁺ = W − η g(W) + √(2ηT_k) ξ at the start and after each stretch, exactly on the grid."""
-    means = points - step * on_grid(objective.gradient, points)[:, 0]
+    means = points - step_size * on_grid(objective.gradient, points)[:, 0]
     laws, law = [start], start
     for temperature, length in zip(stretches.temperatures, stretches.lengths, strict=True):
-        matrix = gaussian_kernel(points, means, float(np.sqrt(2 * step * temperature))).chain.dense
+        matrix = gaussian_kernel(points, means, float(np.sqrt(2 * step_size * temperature))).chain.dense
         if length <= len(points):
             for _ in range(length):
                 law = law @ matrix
@@ -95,21 +95,21 @@ def annealed_runs(
     start: Num[Array | np.ndarray, "runs p"],
     temperatures: Temperatures,
     *,
-    step: float,
+    step_size: float,
     key: PRNGKeyArray,
 ) -> Float[Array, "runs p"]:
     """Where independent runs of the same process end, each step with its own temperature; one scan.
 
     >>> from leadline.optimisation import Quadratic
     >>> flat = Quadratic(jnp.eye(1), jnp.zeros(1))
-    >>> annealed_runs(flat, np.ones((2, 1)), np.full(3, 1e-30), step=0.5, key=jax.random.key(0)).round(6).tolist()
+    >>> annealed_runs(flat, np.ones((2, 1)), np.full(3, 1e-30), step_size=0.5, key=jax.random.key(0)).round(6).tolist()
     [[0.125], [0.125]]
     """
     state, rng = jnp.asarray(start, float), generator(key)
-    deviations = np.split(np.sqrt(2 * step * temperatures), np.cumsum(chunks(len(temperatures), state.size))[:-1])
+    deviations = np.split(np.sqrt(2 * step_size * temperatures), np.cumsum(chunks(len(temperatures), state.size))[:-1])
     for part in deviations:
         noise = part[:, None, None] * rng.standard_normal((len(part), *state.shape))
-        state = langevin_paths(objective.gradient, state, jnp.asarray(step, float), jnp.asarray(noise[None]))[-1]
+        state = langevin_paths(objective.gradient, state, jnp.asarray(step_size, float), jnp.asarray(noise[None]))[-1]
     return state
 
 
@@ -118,7 +118,7 @@ def parallel_tempering(
     start: Num[Array | np.ndarray, "runs p"],
     temperatures: Num[Array | np.ndarray, " levels"],
     *,
-    step: float,
+    step_size: float,
     rounds: int,
     between: int = 10,
     key: PRNGKeyArray,
@@ -130,12 +130,12 @@ def parallel_tempering(
     """
     temperatures, rng = np.asarray(temperatures, float), generator(key)
     walkers, turn = jnp.repeat(jnp.asarray(start, float)[:, None], len(temperatures), axis=1), 0
-    deviation = np.sqrt(2 * step * temperatures)[:, None]
+    deviation = np.sqrt(2 * step_size * temperatures)[:, None]
     for part in chunks(rounds, between * walkers.size):
         noise = deviation * rng.standard_normal((part, between, *walkers.shape))
         uniform = rng.random((part, *walkers.shape[:2]))
         now = (jnp.arange(turn, turn + part), jnp.asarray(noise), jnp.asarray(uniform))
-        walkers = _temper(objective, walkers, jnp.asarray(temperatures), jnp.asarray(step, float), now)
+        walkers = _temper(objective, walkers, jnp.asarray(temperatures), jnp.asarray(step_size, float), now)
         turn += part
     return walkers[:, -1]
 

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 from leadline.data import generator
-from leadline.optimisation import Objective
+from leadline.optimisation.objectives.objective import Objective
 
 from .langevin import IsotropicLangevin, langevin_paths
 
@@ -15,7 +15,7 @@ def coupled_distances(
     objective: Objective,
     first: Num[Array | np.ndarray, " p"],
     second: Num[Array | np.ndarray, " p"],
-    steps: int,
+    num_steps: int,
     *,
     key: PRNGKeyArray,
 ) -> Float[np.ndarray, " time"]:
@@ -31,8 +31,8 @@ def coupled_distances(
     [1.0, 0.5, 0.25]
     """
     pair = jnp.stack([jnp.asarray(first, float), jnp.asarray(second, float)])
-    noise = model.deviation * generator(key).standard_normal((steps, 1, 1, pair.shape[1]))
-    shared = jnp.asarray(np.broadcast_to(noise, (steps, 1, *pair.shape)))
+    noise = model.deviation * generator(key).standard_normal((num_steps, 1, 1, pair.shape[1]))
+    shared = jnp.asarray(np.broadcast_to(noise, (num_steps, 1, *pair.shape)))
     path = np.asarray(langevin_paths(objective.gradient, pair, jnp.asarray(model.step), shared))
     path = np.concatenate([np.asarray(pair)[None], path])
     return np.linalg.norm(path[:, 0] - path[:, 1], axis=1)

@@ -44,7 +44,7 @@ class FiniteChain:
     @property
     def dense(self) -> Matrix:
         """P as a NumPy array."""
-        return self.matrix.toarray() if issparse(self.matrix) else self.matrix
+        return self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.toarray()
 
     @property
     def sparse(self) -> csr_array:
@@ -67,30 +67,30 @@ class FiniteChain:
             )
         return law
 
-    def propagate(self, start: Num[Array | np.ndarray, " n"] | Sequence[float] | int, steps: int = 1) -> Law:
+    def propagate(self, start: Num[Array | np.ndarray, " n"] | Sequence[float] | int, num_steps: int = 1) -> Law:
         """π^t, from π^{t+1} = Pᵀ π^t: the law of the state after t steps."""
         law = self.law(start)
-        for _ in range(steps):
+        for _ in range(num_steps):
             law = law @ self.matrix
         return law
 
     def laws(
-        self, start: Num[Array | np.ndarray, " n"] | Sequence[float] | int, steps: int
+        self, start: Num[Array | np.ndarray, " n"] | Sequence[float] | int, num_steps: int
     ) -> Float[np.ndarray, "t n"]:
         """π⁰, …, π^t in rows."""
         rows = [self.law(start)]
-        for _ in range(steps):
+        for _ in range(num_steps):
             rows.append(rows[-1] @ self.matrix)
         return np.stack(rows)
 
-    def step_matrix(self, steps: int) -> Matrix:
+    def step_matrix(self, num_steps: int) -> Matrix:
         """P^t, with (P^t)_ij = P(w^t = j | w⁰ = i), by repeated squaring."""
-        return np.linalg.matrix_power(self.dense, steps)
+        return np.linalg.matrix_power(self.dense, num_steps)
 
     def sample(
         self,
         start: Num[Array | np.ndarray, " n"] | Sequence[float] | int,
-        steps: int,
+        num_steps: int,
         *,
         paths: int = 1,
         key: PRNGKeyArray,
@@ -107,10 +107,10 @@ class FiniteChain:
         ends = _laid_end_to_end(moves)
         first = rng.choice(self.states, size=paths, p=self.law(start))
         if paths == 1:
-            return _one_path(int(first[0]), ends, moves.indices, rng.random(steps))
-        found = np.empty((steps + 1, paths), np.int64)
+            return _one_path(int(first[0]), ends, moves.indices, rng.random(num_steps))
+        found = np.empty((num_steps + 1, paths), np.int64)
         found[0] = first
-        for t in range(steps):
+        for t in range(num_steps):
             found[t + 1] = moves.indices[np.searchsorted(ends, found[t] + rng.random(paths), side="right")]
         return found.T
 
@@ -145,9 +145,9 @@ def _dense(matrix: object) -> np.ndarray:
 def _check_rows(matrix: np.ndarray | csr_array) -> None:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A transition matrix of shape {matrix.shape} is not square; give n rows of n probabilities.")
-    entries = matrix.data if issparse(matrix) else matrix
+    entries = matrix if isinstance(matrix, np.ndarray) else matrix.data
     if not np.all(np.isfinite(entries)) or np.any(entries < 0):
-        full = matrix.toarray() if issparse(matrix) else matrix
+        full = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         i, j = np.argwhere(~(full >= 0) | ~np.isfinite(full))[0]
         raise ValueError(f"P[{i}, {j}] = {full[i, j]:g} is not a probability; give numbers from 0 to 1.")
     sums = np.asarray(matrix.sum(axis=1)).ravel()

@@ -6,6 +6,7 @@ from itertools import combinations_with_replacement
 from math import factorial, prod
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.sparse import csr_array
@@ -51,7 +52,7 @@ def even_grid(low: float, high: float, points: int) -> Points:
 
 def on_grid(function: Function, points: Points) -> Float[np.ndarray, "n ..."]:
     """A function of one vector of length 1, at every point: `on_grid(objective, points)`, `on_grid(l.gradient, …)`."""
-    return np.asarray(jax.vmap(function)(points[:, None]), float)
+    return np.asarray(jax.vmap(function)(jnp.asarray(points[:, None])), float)
 
 
 def gaussian_kernel(points: Points, means: Points, deviation: float | Points) -> GridKernel:
@@ -102,14 +103,16 @@ def splitting_kernel(points: Points, images: Float[np.ndarray, "n k"], weights: 
     return GridKernel(points, FiniteChain(matrix), outside @ weights)
 
 
-def sgd_kernel(gradients: Float[np.ndarray, "n samples"], points: Points, *, step: float, batch: int = 1) -> GridKernel:
+def sgd_kernel(
+    gradients: Float[np.ndarray, "n samples"], points: Points, *, step_size: float, batch: int = 1
+) -> GridKernel:
     """The exact kernel of SGD in one dimension: w → w − η (1/b) Σ g_{i_k}(w), indices uniform with replacement.
 
     `gradients[j, i]` is g_i at point j (`on_grid(problem.gradients, points)[..., 0]` of a FiniteSum). For b > 1 all
     multisets of b samples are listed with their probabilities; samples with the same gradients everywhere count once.
 
     >>> points = even_grid(-1.0, 1.0, 5)
-    >>> kernel = sgd_kernel(np.stack([points - 1, points + 1], axis=1), points, step=0.5)
+    >>> kernel = sgd_kernel(np.stack([points - 1, points + 1], axis=1), points, step_size=0.5)
     >>> kernel.chain.dense[2].tolist()
     [0.0, 0.5, 0.0, 0.5, 0.0]
     """
@@ -124,7 +127,7 @@ def sgd_kernel(gradients: Float[np.ndarray, "n samples"], points: Points, *, ste
     ways = [factorial(batch) // prod(map(factorial, map(int, m))) for m in multisets]
     weights = np.array([w * np.prod(share**m) for w, m in zip(ways, multisets, strict=True)])
     means = kinds @ (np.array(multisets).T / batch)
-    return splitting_kernel(points, points[:, None] - step * means, weights / weights.sum())
+    return splitting_kernel(points, points[:, None] - step_size * means, weights / weights.sum())
 
 
 def mass_where(law: Law, condition: Bool[np.ndarray, " n"]) -> float:

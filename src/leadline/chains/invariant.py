@@ -75,7 +75,7 @@ def _eigenvector(matrix) -> np.ndarray:
         _, vectors = eigs(matrix.T.tocsc(), k=1, sigma=1 + 1e-9)
         return _normalised(vectors[:, 0].real)
     values, vectors = np.linalg.eig((matrix.toarray() if issparse(matrix) else matrix).T)
-    return _normalised(vectors[:, np.argmin(np.abs(values - 1))].real)
+    return _normalised(np.real(vectors[:, np.argmin(np.abs(values - 1))]))
 
 
 def _iterate(matrix) -> np.ndarray:

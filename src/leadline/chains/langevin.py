@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 from leadline.data import generator
-from leadline.optimisation import Objective
+from leadline.optimisation.objectives.objective import Objective
 
 from .grid import GridKernel, Points, gaussian_kernel, on_grid
 
@@ -39,9 +39,9 @@ class IsotropicLangevin:
             )
 
     @classmethod
-    def at(cls, step: float, beta: float) -> "IsotropicLangevin":
+    def at(cls, step_size: float, beta: float) -> "IsotropicLangevin":
         """The model with this step and inverse temperature (s = 1, b = βη/2)."""
-        return cls(step, beta * step / 2)
+        return cls(step_size, beta * step_size / 2)
 
     @property
     def beta(self) -> float:
@@ -80,16 +80,17 @@ class IsotropicLangevin:
         self,
         objective: Objective,
         start: Num[Array | np.ndarray, "runs p"],
-        steps: int,
+        num_steps: int,
         *,
         every: int = 1,
         key: PRNGKeyArray,
     ) -> Float[Array, "records runs p"]:
-        """Independent runs side by side; every k-th state is kept, the first included; k = `every` divides `steps`."""
-        if every < 1 or steps % every:
-            raise ValueError(f"every = {every} does not divide {steps} steps; give a divisor.")
+        """Independent runs side by side; every k-th state is kept, the first included; k = `every` divides
+        `num_steps`."""
+        if every < 1 or num_steps % every:
+            raise ValueError(f"every = {every} does not divide {num_steps} steps; give a divisor.")
         state, rng, parts = jnp.asarray(start, float), generator(key), [jnp.asarray(start, float)[None]]
-        for records in chunks(steps // every, every * state.size):
+        for records in chunks(num_steps // every, every * state.size):
             noise = self.deviation * rng.standard_normal((records, every, *state.shape))
             parts.append(langevin_paths(objective.gradient, state, jnp.asarray(self.step), jnp.asarray(noise)))
             state = parts[-1][-1]
@@ -106,7 +107,7 @@ def chunks(rounds: int, numbers: int) -> list[int]:
 def langevin_paths(
     gradient: Callable[[Float[Array, " p"]], Float[Array, " p"]],
     start: Float[Array, "runs p"],
-    step: Float[Array, ""],
+    step_size: Float[Array, ""],
     noise: Float[Array, "records every runs p"],
 ) -> Float[Array, "records runs p"]:
     """W⁺ = W − η g(W) + noise as one scan that keeps the state after every row of `noise`.
@@ -115,7 +116,7 @@ def langevin_paths(
     """
 
     def move(w: Array, kick: Array) -> tuple[Array, None]:
-        return w - step * jax.vmap(gradient)(w) + kick, None
+        return w - step_size * jax.vmap(gradient)(w) + kick, None
 
     def record(w: Array, kicks: Array) -> tuple[Array, Array]:
         w, _ = jax.lax.scan(move, w, kicks)

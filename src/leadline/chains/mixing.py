@@ -80,7 +80,7 @@ def asymptotic_variance(chain: FiniteChain, observable: Num[Array | np.ndarray, 
 
 
 def time_average_variance(
-    chain: FiniteChain, observable: Num[Array | np.ndarray, " n"], steps: int, law: Law | None = None
+    chain: FiniteChain, observable: Num[Array | np.ndarray, " n"], num_steps: int, law: Law | None = None
 ) -> float:
     """Var[(1/T) Σ_{t<T} f(w^t)] of a path begun in the invariant law, exactly: (1/T²) Σ_{s,t} Cov(f(w^s), f(w^t)).
 
@@ -94,8 +94,8 @@ def time_average_variance(
     # Σ_{k<T} (T − k) P^k f̃ = Z-solves: with G = (I − P + 1πᵀ)⁻¹, Σ_{k<T} P^k f̃ = G (f̃ − P^T f̃), summed once more.
     matrix = np.eye(chain.states) - chain.dense + law
     once = np.linalg.solve(matrix, centred)
-    late = np.linalg.matrix_power(chain.dense, steps) @ once
+    late = np.linalg.matrix_power(chain.dense, num_steps) @ once
     twice = np.linalg.solve(matrix, chain.dense @ (once - late))
     # Σ_{k=1}^{T−1} (T − k) P^k f̃ = T G P f̃ − G (P G f̃ − P^{T+1} G f̃)
-    lagged = steps * (once - centred) - twice
-    return float((steps * law @ centred**2 + 2 * law @ (centred * lagged)) / steps**2)
+    lagged = num_steps * (once - centred) - twice
+    return float((num_steps * law @ centred**2 + 2 * law @ (centred * lagged)) / num_steps**2)

@@ -39,11 +39,12 @@ class RationalChain:
         """The same chain in floating point."""
         return FiniteChain([[float(p) for p in row] for row in self.rows])
 
-    def propagate(self, start: Sequence[Number], steps: int = 1) -> Fractions:
+    def propagate(self, start: Sequence[Number], num_steps: int = 1) -> Fractions:
         """π^t exactly, from π^{t+1} = Pᵀ π^t."""
         law = tuple(_fraction(p) for p in start)
-        for _ in range(steps):
-            law = tuple(sum(p * row[j] for p, row in zip(law, self.rows, strict=True)) for j in range(len(law)))
+        for _ in range(num_steps):
+            moves = [[p * entry for entry in row] for p, row in zip(law, self.rows, strict=True)]
+            law = tuple(sum(column, Fraction(0)) for column in zip(*moves, strict=True))
         return law
 
     def invariant_law(self) -> Fractions:

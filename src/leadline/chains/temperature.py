@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
-from leadline.optimisation import Objective
-from leadline.optimisation.estimate import Estimate
+from leadline.curvature.spectra.estimate import Estimate
+from leadline.optimisation.objectives.objective import Objective
 from leadline.stochastic import FiniteSum, draw_indices, sgd_run
 
 Vector = Float[np.ndarray, " p"]
@@ -67,24 +67,28 @@ def block_estimate(values: Num[Array | np.ndarray, " n"], *, blocks: int = 20, c
 
 
 def directional_temperatures(
-    covariance: Num[Array | np.ndarray, "p p"], vectors: Num[Array | np.ndarray, "p k"], *, step: float, batch: float
+    covariance: Num[Array | np.ndarray, "p p"],
+    vectors: Num[Array | np.ndarray, "p k"],
+    *,
+    step_size: float,
+    batch: float,
 ) -> Float[np.ndarray, " k"]:
     """T_j = η v_jᵀ C v_j/(2b) for the columns v_j; their mean over a whole basis is the trace temperature.
 
-    >>> directional_temperatures(np.diag([1.0, 3.0]), np.eye(2), step=0.2, batch=1).round(6).tolist()
+    >>> directional_temperatures(np.diag([1.0, 3.0]), np.eye(2), step_size=0.2, batch=1).round(6).tolist()
     [0.1, 0.3]
     """
     vectors = np.asarray(vectors)
-    return step / (2 * batch) * np.einsum("ij,ij->j", vectors, np.asarray(covariance) @ vectors)
+    return step_size / (2 * batch) * np.einsum("ij,ij->j", vectors, np.asarray(covariance) @ vectors)
 
 
 def measure_temperatures(
     problem: FiniteSum,
     minimiser: Num[Array | np.ndarray, " p"],
     *,
-    step: float,
+    step_size: float,
     batch: int,
-    steps: int = 20_000,
+    num_steps: int = 20_000,
     every: int = 20,
     key: PRNGKeyArray,
 ) -> SgdTemperatures:
@@ -92,25 +96,28 @@ def measure_temperatures(
 
     >>> from leadline.stochastic import six_points
     >>> problem, best = six_points(), np.array([0.359184])
-    >>> found = measure_temperatures(problem, best, step=0.1, batch=1, steps=4000, every=10, key=jax.random.key(0))
+    >>> found = measure_temperatures(problem, best, step_size=0.1, batch=1, num_steps=4000, every=10,
+    ...     key=jax.random.key(0))
     >>> round(found.trace, 5), found.equipartition.holds(found.trace, rtol=0.2)
     (0.00799, True)
     """
     w = jnp.asarray(minimiser, float)
     covariance, hessian, lowest = (np.asarray(part) for part in _at_minimum(problem, w))
     values, vectors = np.linalg.eigh(hessian)
-    if step * values[-1] >= 2:
-        raise ValueError(f"step = {step:g} is beyond 2/L = {2 / values[-1]:.4g}: SGD has no stationary law; lower it.")
-    directions = directional_temperatures(covariance, vectors, step=step, batch=batch)
-    stream = draw_indices(problem.samples, batch, steps, key=key)
-    path = sgd_run(problem, w, step, stream, every=every).points
+    if step_size * values[-1] >= 2:
+        raise ValueError(
+            f"step = {step_size:g} is beyond 2/L = {2 / values[-1]:.4g}: SGD has no stationary law; lower it."
+        )
+    directions = directional_temperatures(covariance, vectors, step_size=step_size, batch=batch)
+    stream = draw_indices(problem.samples, batch, num_steps, key=key)
+    path = sgd_run(problem, w, step_size, stream, every=every).points
     late = path[len(path) // 2 :]
     gaps = np.asarray(_losses(problem, late)) - lowest
-    shrink = 1 - step * values / 2
+    shrink = 1 - step_size * values / 2
     squares = np.mean(((np.asarray(late) - np.asarray(w)) @ vectors) ** 2, axis=0)
     excess = block_estimate(2 * gaps / w.size)
     return SgdTemperatures(
-        step * float(np.trace(covariance)) / (2 * batch * w.size),
+        step_size * float(np.trace(covariance)) / (2 * batch * w.size),
         excess,
         float(np.mean(directions / shrink)),
         directions,

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from leadline.optimisation import Objective
+from leadline.optimisation.objectives.objective import Objective
 
 from .grid import Points, on_grid
 

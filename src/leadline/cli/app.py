@@ -6,20 +6,20 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from .advise import advise
-from .audit import audit
-from .book import book
-from .check import check
-from .cite import cite
-from .claims import claims
-from .data import data
-from .falsify import falsify
-from .landscape import landscape
-from .serve import serve
-from .stress import stress
-from .study import study
-from .train import Stopped, train
-from .wide import wide
+from .commands.advise import advise
+from .commands.audit import audit
+from .commands.book import book
+from .commands.check import check
+from .commands.cite import cite
+from .commands.claims import claims
+from .commands.data import data
+from .commands.falsify import falsify
+from .commands.landscape import landscape
+from .commands.serve import serve
+from .commands.stress import stress
+from .commands.study import study
+from .commands.train import Stopped, train
+from .commands.wide import wide
 
 _INTERRUPTED = 130
 

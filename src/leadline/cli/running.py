@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
+from leadline.cli import show
+from leadline.evidence import runner
 from leadline.evidence.finding import Finding
 from leadline.evidence.runner import Task, Workers
 from leadline.evidence.store import RunDirectory
 
-from . import show
+
+def workers_for(jobs: int, tasks: int) -> Workers:
+    """`jobs` worker processes, 0 for one a core, but no more than there are tasks: each imports JAX."""
+    return runner.Workers(min(jobs or runner.cores(), max(1, tasks)))
 
 
 def run_left(

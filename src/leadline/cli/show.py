@@ -1,24 +1,28 @@
 """What the terminal shows: tables on stdout, progress and notices on stderr."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from rich.text import Text
 
-from leadline.evidence.falsifier import Attack
-from leadline.evidence.finding import Finding
-from leadline.evidence.registry import Entry
-from leadline.evidence.store import RunDirectory
-from leadline.evidence.words import comparison_verdict, finding_verdict, mark, number, sides
+from leadline.presentation.plain_mathematics import plain, plain_formula
+from leadline.presentation.words import comparison_verdict, finding_verdict, mark, number, sides
+
+if TYPE_CHECKING:
+    from leadline.evidence.falsifier import Falsification
+    from leadline.evidence.finding import Finding
+    from leadline.evidence.registry import Entry
+    from leadline.evidence.store import RunDirectory
 
 output = Console()
 notices = Console(stderr=True)
@@ -28,21 +32,22 @@ FEW = 3  # findings that are shown in full; of more, only those that need attent
 _STYLES = {"✓": "green", "✗": "bold red", "!": "bold red", "○": "yellow", "–": "dim"}
 
 
-def entry_table(entries: list[Entry]) -> Table:
-    table = Table("id", "kind", "says", box=None, pad_edge=False, header_style="bold")
-    table.columns[0].no_wrap = True
-    for entry in entries:
-        table.add_row(Text(entry.id, "bold"), Text(entry.kind), Text(entry.says))  # markup is read again at each turn
-    return table
+def entry_lines(entries: list[Entry]) -> str:
+    """A line an entry: id, kind and title, in columns. As plain text: a table of hundreds of rows takes a second."""
+    rows = [("id", "kind", "title"), *((e.id, e.kind, e.title) for e in entries)]
+    first, second = (max(len(row[k]) for row in rows) for k in (0, 1))
+    return "\n".join(f"{id:<{first}}  {kind:<{second}}  {title}" for id, kind, title in rows)
 
 
 def print_entry(entry: Entry) -> None:
     """All about one entry: what it says, what it assumes, and what can be varied."""
-    output.print(f"[bold]{entry.id}[/]  {entry.kind} of the chapter {entry.chapter}", highlight=False)
-    output.print(escape(entry.says), highlight=False)
+    output.print(f"[bold]{escape(entry.title)}[/]", highlight=False)
+    output.print(f"[dim]{entry.id}, {entry.kind} of the chapter {entry.chapter}[/]", highlight=False)
+    output.print(escape(plain(entry.statement)), highlight=False)
     for title, text in (
-        ("formula", entry.formula),
-        ("assumes", "; ".join(entry.assumes)),
+        ("formula", plain_formula(entry.formula) if entry.formula else ""),
+        ("assumes", plain("; ".join(entry.assumes))),
+        ("check", plain(entry.check)),
         ("library", ", ".join(f"leadline.{name}" for name in entry.shows)),
         ("sources", ", ".join(entry.sources)),
         ("slow", entry.slow),
@@ -58,19 +63,27 @@ def print_entry(entry: Entry) -> None:
 
 
 def comparison_table(finding: Finding) -> Table:
-    table = Table("", "what", "measured", "", "predicted", "slack", "verdict", box=None, pad_edge=False,
-                  header_style="bold")  # fmt: skip
+    table = Table(
+        "", "what", "measured", "", "predicted", "slack", "verdict", box=None, pad_edge=False, header_style="bold"
+    )
     for column in (2, 4, 5):
         table.columns[column].justify = "right"
     for c in finding.comparisons:
         sign = "✓" if c.as_expected and not c.unmet else "–" if c.unmet else "✗"
         if c.as_expected and c.verdict == "vacuous":
             sign = "○"
-        what = f"{c.what} [dim](printed by {c.printed_by}: {escape(c.form)})[/]" if c.printed_by else escape(c.what)
+        what = escape(c.what)
+        if c.erratum:
+            what += f" [dim](erratum of {c.erratum.by}: {escape(plain(c.erratum.prints))})[/]"
         if c.cases > 1:
             what += f" [dim](worst of {c.cases})[/]"
-        table.add_row(f"[{_STYLES[sign]}]{sign}[/]", what, *sides(c), "" if c.unmet else number(c.slack),
-                      escape(comparison_verdict(c)))  # fmt: skip
+        table.add_row(
+            f"[{_STYLES[sign]}]{sign}[/]",
+            what,
+            *sides(c),
+            "" if c.unmet else number(c.slack),
+            escape(comparison_verdict(c)),
+        )
     return table
 
 
@@ -144,13 +157,15 @@ def collect(
 def gallery(findings: list[Finding], entries: dict[str, Entry], out: Path | None) -> None:
     """Keep figures and a page in the directory `out`, if there is one, and hold it meanwhile."""
     if out is not None:
+        from leadline.evidence.store import RunDirectory
+
         with RunDirectory(out).open():
             draw(findings, entries, out)
 
 
 def draw(findings: list[Finding], entries: dict[str, Entry], out: Path, *, jobs: int = 1) -> None:
     """Write figures and a page, in up to `jobs` processes, with a progress bar."""
-    from leadline.evidence.gallery import write_gallery
+    from leadline.presentation.gallery import write_gallery
 
     with advancing("drawing figures", sum(len(f.figures) for f in findings)) as advance:
         write_gallery(out, findings, entries, jobs=jobs, advance=advance)
@@ -165,15 +180,15 @@ def advancing(text: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def searching(id: str, budget: float) -> Iterator[Callable[[Attack], None]]:
+def searching(id: str, budget: float) -> Iterator[Callable[[Falsification], None]]:
     start = time.monotonic()
     columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.fields[now]}"))
     with vanishing_bar(*columns) as bar:
         task = bar.add_task(id, total=budget, now="")
 
-        def update(attack: Attack) -> None:
-            best = "" if attack.worst is None else f", least slack {number(attack.worst.slack)}"
-            bar.update(task, completed=time.monotonic() - start, now=f"{attack.runs} runs{best}")
+        def update(falsification: Falsification) -> None:
+            best = "" if falsification.worst is None else f", least slack {number(falsification.worst.slack)}"
+            bar.update(task, completed=time.monotonic() - start, now=f"{falsification.runs} runs{best}")
 
         yield update
 
@@ -195,40 +210,48 @@ def report(
         output.print(f"Findings and figures: {out / 'index.html'}", highlight=False, soft_wrap=True)
 
 
-def attack(attack: Attack, entry: Entry, *, as_json: bool) -> None:
+def falsification(falsification: Falsification, entry: Entry, *, as_json: bool) -> None:
     """The result of a search for a counterexample."""
-    worst = attack.worst
+    worst = falsification.worst
     if as_json:
         record = {
-            "id": attack.id,
-            "violated": attack.violated,
-            "runs": attack.runs,
-            "by_chance": attack.by_chance,
-            "seconds": attack.seconds,
+            "id": falsification.id,
+            "violated": falsification.violated,
+            "runs": falsification.runs,
+            "by_chance": falsification.by_chance,
+            "seconds": falsification.seconds,
             "worst": worst.to_json(figures=False) if worst else None,
-            "errors": [f.to_json(figures=False) for f in attack.errors],
+            "errors": [f.to_json(figures=False) for f in falsification.errors],
         }
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return
     if worst is None:
-        output.print(f"{attack.id}: no run ended within {attack.seconds:g} s; give a larger --budget.", highlight=False)
+        output.print(
+            f"{falsification.id}: no run ended within {falsification.seconds:g} s; give a larger --budget.",
+            highlight=False,
+        )
     else:
-        outcome = "[bold red]✗ violated[/]" if attack.violated else "[green]✓ no violation found[/]"
-        output.print(f"{outcome} in {attack.runs} runs ({attack.seconds:g} s). The worst case:", highlight=False)
+        outcome = "[bold red]✗ violated[/]" if falsification.violated else "[green]✓ no violation found[/]"
+        output.print(
+            f"{outcome} in {falsification.runs} runs ({falsification.seconds:g} s). The worst case:", highlight=False
+        )
         _print_finding(worst, entry)
         output.print(f"Again: {worst.command}", highlight=False, soft_wrap=True)
-    if attack.by_chance:
-        notice = f"{attack.by_chance} statistical misses were chance: fresh seeds did not repeat them."
+    if falsification.by_chance:
+        notice = f"{falsification.by_chance} statistical misses were chance: fresh seeds did not repeat them."
         output.print(notice, highlight=False)
-    if attack.errors:
-        first = attack.errors[0]
-        notices.print(f"{len(attack.errors)} runs did not end, the first: {first.command}: {escape(first.error)}",
-                      highlight=False, soft_wrap=True)  # fmt: skip
+    if falsification.errors:
+        first = falsification.errors[0]
+        notices.print(
+            f"{len(falsification.errors)} runs did not end, the first: {first.command}: {escape(first.error)}",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _print_finding(finding: Finding, entry: Entry) -> None:
     output.print(_line(finding, entry), highlight=False)
-    output.print(f"[dim]{escape(entry.says)}[/]", highlight=False)
+    output.print(f"[dim]{escape(plain(entry.statement))}[/]", highlight=False)
     if finding.error:
         output.print(f"[red]{escape(finding.error)}[/]\n", highlight=False)
         return
@@ -238,24 +261,24 @@ def _print_finding(finding: Finding, entry: Entry) -> None:
 
 def _line(finding: Finding, entry: Entry | None = None) -> str:
     sign = mark(finding)
-    failing = sum(bool(c.printed_by) and c.as_expected and not c.unmet for c in finding.comparisons)
-    printed = f", {failing} printed {'error fails' if failing == 1 else 'errors fail'}" if failing else ""
+    failing = sum(bool(c.erratum) and c.as_expected and not c.unmet for c in finding.comparisons)
+    errata = f", {failing} {'erratum fails' if failing == 1 else 'errata fail'}" if failing else ""
     return (
-        f"[{_STYLES[sign]}]{sign}[/] [bold]{finding.id}[/] {finding_verdict(finding, entry)}{printed} "
+        f"[{_STYLES[sign]}]{sign}[/] [bold]{finding.id}[/] {finding_verdict(finding, entry)}{errata} "
         f"[dim]{finding.seconds:.1f} s[/]"
     )
 
 
 def _summary(findings: list[Finding]) -> dict[str, Any]:
-    printed = [c for f in findings for c in f.comparisons if c.printed_by and not c.unmet]
+    errata = [c for f in findings for c in f.comparisons if c.erratum and not c.unmet]
     verdicts = Counter("error" if f.verdict is None else str(f.verdict) for f in findings)
     return {
         "entries": len(findings),
         "as_expected": sum(f.as_expected for f in findings),
         "verdicts": dict(verdicts),
         "comparisons": sum(len(f.comparisons) for f in findings),
-        "printed": len(printed),
-        "printed_failing": sum(c.as_expected for c in printed),
+        "errata": len(errata),
+        "errata_failing": sum(c.as_expected for c in errata),
     }
 
 
@@ -264,5 +287,5 @@ def _summary_sentence(findings: list[Finding]) -> str:
     plural = {"holds": "hold", "fails": "fail", "error": "did not end"}
     ranked = sorted(s["verdicts"].items(), key=lambda verdict: -verdict[1])
     counts = ", ".join(f"{n} {plural.get(word, word)}" for word, n in ranked)
-    printed = f"; {s['printed_failing']} of {s['printed']} printed errors fail as they must" if s["printed"] else ""
-    return f"{s['entries']} entries, {s['comparisons']} comparisons: {counts}{printed}."
+    errata = f"; {s['errata_failing']} of {s['errata']} errata fail as they must" if s["errata"] else ""
+    return f"{s['entries']} entries, {s['comparisons']} comparisons: {counts}{errata}."

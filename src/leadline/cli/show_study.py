@@ -13,7 +13,7 @@ from rich.table import Table
 from .show import notices, output, vanishing_bar
 
 if TYPE_CHECKING:
-    from leadline.study import Card, Report
+    from leadline.studies import Card, Report
 
 _SIGNS = {"holds": ("✓", "green"), "fails": ("✗", "bold red"), "vacuous": ("○", "yellow"), "error": ("!", "bold red")}
 
@@ -42,8 +42,13 @@ class InstrumentBar:
 
 @contextlib.contextmanager
 def progress(name: str, instruments: list[str], *, quiet: bool) -> Iterator[InstrumentBar]:
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TextColumn("[dim]{task.fields[now]}"))  # fmt: skip
+    columns = (
+        TextColumn(name),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[now]}"),
+    )
     with vanishing_bar(*columns, hidden=quiet) as bar:
         yield InstrumentBar(bar, bar.add_task(name, total=len(instruments), now=""), quiet)
 

@@ -10,14 +10,14 @@ from rich.markup import escape
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from leadline.data.catalogue import Description
-from leadline.data.datasets import availability
-from leadline.evidence.words import number
+from leadline.data.sources.catalogue import Description
+from leadline.data.sources.datasets import availability
+from leadline.presentation.words import number
 
 from .show import notices, output, vanishing_bar
 
 if TYPE_CHECKING:
-    from leadline.recipes import Outcome
+    from leadline.training.recipes import Outcome
 
 
 def say(message: str) -> None:

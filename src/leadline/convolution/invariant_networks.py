@@ -61,7 +61,7 @@ class ShiftInvariantNetwork(eqx.Module):
     def _used(self, kernel: Array) -> Array:
         if not self.turning:
             return kernel
-        return sum(jnp.rot90(kernel, k, axes=(2, 3)) for k in range(4)) / 4
+        return jnp.asarray(sum(jnp.rot90(kernel, k, axes=(2, 3)) for k in range(4))) / 4
 
 
 def circular_layer(

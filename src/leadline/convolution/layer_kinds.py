@@ -64,12 +64,15 @@ class PoolLayer:
     """Maximum or mean over windows of `kernel` positions every `stride` (`kernel` if not given), by channel."""
 
     kernel: int
-    stride: int | None = None
-    padding: int = 0
-    dilation: int = 1
+    stride: int
+    padding: int
+    dilation: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "stride", self.kernel if self.stride is None else self.stride)
+    def __init__(self, kernel: int, stride: int | None = None, padding: int = 0, dilation: int = 1) -> None:
+        object.__setattr__(self, "kernel", kernel)
+        object.__setattr__(self, "stride", kernel if stride is None else stride)
+        object.__setattr__(self, "padding", padding)
+        object.__setattr__(self, "dilation", dilation)
         _positive(self, "kernel", "stride", "dilation")
 
     def output(self, shape: Shape) -> Shape:
@@ -155,15 +158,18 @@ def window_count(length: int, layer: ConvLayer | PoolLayer) -> int:
 
 def window_layers(layers: Sequence[StackLayer]) -> tuple[ConvLayer | PoolLayer, ...]:
     """The layers as windows; ValueError where one sees the whole input."""
+    windows = []
     for layer in layers:
         if isinstance(layer, DenseLayer | GroupLayer):
             raise ValueError(f"{type(layer).__name__} sees the whole input; give convolutions and poolings only.")
-    return tuple(layers)
+        windows.append(layer)
+    return tuple(windows)
 
 
 def _positive(layer: StackLayer, *names: str) -> None:
     for name in names:
         if getattr(layer, name) < 1:
             raise ValueError(f"{type(layer).__name__} has {name} {getattr(layer, name)}; give a whole number above 0.")
-    if getattr(layer, "padding", 0) < 0:
-        raise ValueError(f"{type(layer).__name__} has padding {layer.padding}; give 0 or more.")
+    padding = getattr(layer, "padding", 0)
+    if padding < 0:
+        raise ValueError(f"{type(layer).__name__} has padding {padding}; give 0 or more.")

@@ -74,7 +74,7 @@ def gradient_field(f: Callable, x: Float[Array | np.ndarray, "..."], unit: tuple
     >>> gradient_field(lambda x: 3 * x[1:] - x[:-1], jnp.zeros(4), (1,)).tolist()
     [0.0, 0.25, 0.75, 0.0]
     """
-    mass = np.asarray(_absolute_gradient(f, x, unit))
+    mass = np.asarray(_absolute_gradient(f, jnp.asarray(x), unit))
     total = mass.sum()
     if not (np.isfinite(total) and total > 0):
         raise ValueError(
@@ -124,9 +124,13 @@ class StackNetwork(eqx.Module):
                 groups = x.shape[0]
                 kernel = jnp.full((groups, 1, *[layer.kernel] * sides), layer.kernel**-sides, x.dtype)
             x = jax.lax.conv_general_dilated(
-                x[None], kernel, [layer.stride] * sides, [(layer.padding, layer.padding)] * sides,
-                rhs_dilation=[layer.dilation] * sides, feature_group_count=groups,
-            )[0]  # fmt: skip
+                x[None],
+                kernel,
+                [layer.stride] * sides,
+                [(layer.padding, layer.padding)] * sides,
+                rhs_dilation=[layer.dilation] * sides,
+                feature_group_count=groups,
+            )[0]
         return x
 
 
@@ -140,7 +144,8 @@ def drawn_stack(
     (4, 3, 3)
     """
     kernels: list[Array | None] = []
-    for layer, k in zip(window_layers(layers), jax.random.split(key, max(len(layers), 1)), strict=False):
+    windows = window_layers(layers)
+    for layer, k in zip(windows, jax.random.split(key, max(len(layers), 1)), strict=False):
         if isinstance(layer, PoolLayer):
             kernels.append(None)
             continue
@@ -148,4 +153,4 @@ def drawn_stack(
         kernel = jax.random.normal(k, shape) / np.sqrt(np.prod(shape[1:]))
         kernels.append(jnp.abs(kernel) if positive else kernel)
         channels = layer.channels
-    return StackNetwork(kernels, tuple(layers))
+    return StackNetwork(kernels, windows)

@@ -50,7 +50,8 @@ class StackCosts(NamedTuple):
 def stack_costs(layers: Sequence[StackLayer], shape: Shape) -> StackCosts:
     """Shapes, parameters, multiply-adds, activations and receptive fields of a stack on inputs (channels, *sides).
 
-    >>> from leadline.convolution import ConvLayer, DenseLayer, PoolLayer
+    >>> from leadline.convolution import ConvLayer, PoolLayer
+    >>> from leadline.convolution.layer_kinds import DenseLayer
     >>> costs = stack_costs([ConvLayer(8, 3, padding=1), PoolLayer(2), DenseLayer(10)], (1, 8, 8))
     >>> [row.shape for row in costs.rows], costs.parameters
     ([(8, 8, 8), (8, 4, 4), (10,)], 1370)

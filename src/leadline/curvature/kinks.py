@@ -12,8 +12,8 @@ from jaxtyping import Array, PyTree
 
 from leadline.tangent.assembly.straight_line import NESTED_CALLS, any_equation, equation_runner
 
-from .row_losses import batch_shapes
-from .streaming import batch_mean
+from .operators.row_losses import batch_shapes
+from .operators.streaming import batch_mean
 
 _CALLS = {**NESTED_CALLS, "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
 _PAIRS = ("max", "min", "gt", "ge", "lt", "le")

@@ -44,12 +44,12 @@ def permutation(n: int, *, key: PRNGKeyArray) -> Int[Array, " n"]:
     return order
 
 
-def batch_sequence(samples: int, batch: int, steps: int, *, key: PRNGKeyArray) -> Int[Array, "steps batch"]:
-    """The indices of the first `steps` batches of as many epochs as they take.
+def batch_sequence(samples: int, batch: int, num_steps: int, *, key: PRNGKeyArray) -> Int[Array, "steps batch"]:
+    """The indices of the first `num_steps` batches of as many epochs as they take.
 
     >>> batch_sequence(10, 5, 7, key=jax.random.key(0)).shape
     (7, 5)
     """
-    epochs = -(-steps // max(samples // max(batch, 1), 1))
+    epochs = -(-num_steps // max(samples // max(batch, 1), 1))
     orders = jax.vmap(lambda epoch: epoch_batches(samples, batch, epoch, key=key))(jnp.arange(epochs))
-    return orders.reshape(-1, batch)[:steps]
+    return orders.reshape(-1, batch)[:num_steps]

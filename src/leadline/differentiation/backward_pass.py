@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
-from leadline.networks import MLP, Trace
+from leadline.networks import MLP
 from leadline.networks.activation_catalogue import activation_facts
+from leadline.networks.architectures.fully_connected import Trace
 
 from .loss_pairs import LossPair, Targets, loss_pair
 

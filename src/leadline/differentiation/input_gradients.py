@@ -72,7 +72,7 @@ def projected_sign_steps(
     y: Targets,
     size: float | Float[Array, ""],
     *,
-    steps: int = 10,
+    num_steps: int = 10,
     step_size: float | None = None,
     loss: Loss = "cross_entropy",
     bounds: tuple[float, float] | None = None,
@@ -82,16 +82,16 @@ def projected_sign_steps(
     A step is 2.5 ε/steps long unless `step_size` is given, enough to cross the ball.
 
     >>> weights = jnp.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> projected_sign_steps(lambda x: weights @ x, jnp.zeros((1, 2)), jnp.array([0]), 0.5, steps=4).tolist()
+    >>> projected_sign_steps(lambda x: weights @ x, jnp.zeros((1, 2)), jnp.array([0]), 0.5, num_steps=4).tolist()
     [[-0.5, 0.5]]
     """
-    if steps < 1:
-        raise ValueError(f"projected_sign_steps got steps = {steps}; take at least one.")
-    length = 2.5 * size / steps if step_size is None else step_size
+    if num_steps < 1:
+        raise ValueError(f"projected_sign_steps got steps = {num_steps}; take at least one.")
+    length = 2.5 * size / num_steps if step_size is None else step_size
 
     def once(moved: Array, _: None) -> tuple[Array, None]:
         moved = sign_step(model, moved, y, length, loss=loss)
         moved = x + jnp.clip(moved - x, -size, size)
         return (moved if bounds is None else jnp.clip(moved, *bounds)), None
 
-    return jax.lax.scan(once, x, None, length=steps)[0]
+    return jax.lax.scan(once, x, None, length=num_steps)[0]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Entries = np.ndarray | np.generic  # NumPy turns arrays of no dimension into scalars on the way
+Entries = np.ndarray | np.number  # NumPy turns arrays of no dimension into scalars on the way
 Arrays = tuple[Entries, ...]
 
 
@@ -89,7 +89,8 @@ def _product_push(i: int, tangent: Entries, xs: Arrays, y: Entries, options: dic
 
 def _product_pull(i: int, cotangent: Entries, xs: Arrays, y: Entries, options: dict) -> Entries:
     """c Bᵀ for the left factor and Aᵀ c for the right one, after vectors have become matrices of one row or column."""
-    left, right = (x if x.ndim > 1 else x[None, :] if k == 0 else x[:, None] for k, x in enumerate(xs))
+    a, b = np.asarray(xs[0]), np.asarray(xs[1])
+    left, right = a if a.ndim > 1 else a[None, :], b if b.ndim > 1 else b[:, None]
     c = np.asarray(cotangent)
     if xs[1].ndim == 1:
         c = c[..., None]
@@ -128,15 +129,13 @@ def _pull_item(i: int, c: Entries, xs: Arrays, y: Entries, options: dict) -> Ent
 
 
 STRUCTURAL: dict[str, LocalRule] = {
-    "matmul": LocalRule(
-        np.matmul, _product_push, _product_pull, lambda xs, y: y.size * xs[0].shape[-1], product=True
-    ),
+    "matmul": LocalRule(np.matmul, _product_push, _product_pull, lambda xs, y: y.size * xs[0].shape[-1], product=True),
     "sum": _linear(np.sum, _pull_sum, lambda xs, y: xs[0].size),
     "mean": _linear(np.mean, _pull_mean, lambda xs, y: xs[0].size),
     "reshape": _linear(np.reshape, lambda i, c, xs, y, options: np.reshape(c, xs[0].shape), lambda xs, y: 0),
     "transpose": _linear(np.transpose, _pull_transpose, lambda xs, y: 0),
     "item": _linear(lambda x, index: x[index], _pull_item, lambda xs, y: 0),
-}  # fmt: skip
+}
 
 #: Every operation that can be differentiated, by the name NumPy gives it.
 RULES: dict[str, LocalRule] = ENTRYWISE | STRUCTURAL

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from .local_rules import RULES
-from .tape import Tape
+from .tape import Tape, Traced
 from .tracers import Operations, Tracer, frozen
 
 Values = Num[np.ndarray | Array, "..."] | float
@@ -87,7 +87,7 @@ def vjp(function: Callable[[Any], Any], x: Values, cotangent: Values) -> Pulled:
     tape = Tape()
     variable = tape.variable(x)
     y = function(variable)
-    if not isinstance(y, Tracer):
+    if not isinstance(y, Traced):
         return Pulled(np.asarray(y, float), np.zeros_like(variable.value), 0, 0)
     adjoint = tape.gradient(y, variable, np.asarray(cotangent))
     return Pulled(y.value, adjoint, tape.pulled.total, sum(node.value.size for node in tape.nodes))
@@ -116,7 +116,7 @@ def reverse_jacobian(function: Callable[[Any], Any], x: Values) -> CountedJacobi
     tape = Tape()
     variable = tape.variable(x)
     y = function(variable)
-    if not isinstance(y, Tracer):
+    if not isinstance(y, Traced):
         return CountedJacobian(np.zeros((np.size(y), variable.size)), 0, 0)
     rows = [tape.gradient(y, variable, unit.reshape(y.shape)).ravel() for unit in np.eye(y.size)]
     return CountedJacobian(np.stack(rows), y.size, tape.pulled.total)

@@ -37,7 +37,9 @@ class Tracer(NDArrayOperatorsMixin):
     """What a recorded array and a dual number have in common: NumPy's functions and operators work on both."""
 
     value: np.ndarray
-    __hash__ = object.__hash__  # == compares entries, so that equality of objects is identity
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)  # == compares entries, so that equality of objects is identity
 
     def apply(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> "Tracer":
         raise NotImplementedError

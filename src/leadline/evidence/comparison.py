@@ -22,6 +22,15 @@ class Inapplicable(Exception):
 
 
 @dataclass(frozen=True)
+class Erratum:
+    """Where a text has it wrong: `by` whom, what it `prints`, and the comparison `of` which it is the wrong form."""
+
+    by: str
+    prints: str
+    of: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A prediction beside a measurement.
 
@@ -45,8 +54,7 @@ class Comparison:
     interval: tuple[float, float] | None = None
     says_nothing: bool = False
     unmet: str = ""
-    printed_by: str = ""
-    form: str = ""
+    erratum: Erratum | None = None
     empirical: bool = False
 
     @property
@@ -59,8 +67,8 @@ class Comparison:
 
     @property
     def as_expected(self) -> bool:
-        """Whether this came out as theory has it: a printed error must fail, anything else must not."""
-        if self.printed_by:
+        """Whether this came out as theory has it: an erratum must fail, anything else must not."""
+        if self.erratum:
             return self.verdict in (Verdict.FAILS, Verdict.INAPPLICABLE)
         return self.verdict is not Verdict.FAILS
 
@@ -68,8 +76,8 @@ class Comparison:
         """This comparison where `condition` is true; inapplicable, for want of `assumption`, where it is not."""
         return self if condition else replace(self, unmet=assumption)
 
-    def as_finding(self) -> "Comparison":
-        """This comparison as an empirical finding among theorems."""
+    def as_empirical(self) -> "Comparison":
+        """This comparison as what is often found, among theorems."""
         return replace(self, empirical=True)
 
     def to_json(self) -> dict[str, Any]:
@@ -80,6 +88,7 @@ class Comparison:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Comparison":
         kept = {f.name: record[f.name] for f in fields(cls)}
+        kept["erratum"] = kept["erratum"] and Erratum(**kept["erratum"])
         for name in ("measured", "predicted", "slack"):
             kept[name] = _decode(kept[name])
         if kept["interval"] is not None:
@@ -102,9 +111,16 @@ def _decode(value: Value) -> Value:
     return _NON_FINITE.get(value, value) if isinstance(value, str) else value
 
 
-def printed(comparison: Comparison, source: str, form: str) -> Comparison:
-    """A form that `source` states wrongly, in the words of `form`: it must fail."""
-    return replace(comparison, printed_by=source, form=form)
+def erratum(wrong: Comparison, *, of: Comparison, by: str, prints: str) -> Comparison:
+    """The `wrong` form of the comparison `of`, as the source `by` has it in the words `prints`: it must fail.
+
+    >>> from leadline.evidence import at_most
+    >>> right = at_most(20, 20, "updates on 20 basis vectors")
+    >>> wrong = erratum(at_most(20, 20, "updates", strict=True), of=right, by="eth", prints="fewer than R²/γ² updates")
+    >>> str(wrong.verdict), wrong.as_expected
+    ('fails', True)
+    """
+    return replace(wrong, erratum=Erratum(by, prints, of.what))
 
 
 def assume(condition: Any, assumption: str) -> None:

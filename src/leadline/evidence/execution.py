@@ -1,22 +1,20 @@
 """Running one entry, in this process."""
 
 import functools
-import hashlib
 import platform
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from .comparison import Comparison, Inapplicable
+from .dependencies import source_digest
 from .figure import Figure
 from .finding import Finding
 from .parameters import resolve
 from .registry import Entry
 
 _VERSIONED = ("jax", "numpy", "scipy", "equinox")
-_ONLY_SHOW = ("cli", "web")  # rooms that show findings; nothing else imports them
 
 
 def run_entry(
@@ -43,24 +41,18 @@ def run_entry(
                 observe(item)
         except Inapplicable as unmet:
             comparisons.append(_inapplicable(str(unmet)))
-    if not any(not c.printed_by for c in comparisons):
+    if not any(not c.erratum for c in comparisons):
         raise RuntimeError(f"{entry.id} compared nothing, so it could not fail; this is a defect of the entry.")
     seconds = round(time.perf_counter() - start, 3)
-    return Finding(entry.id, values, seed, tuple(comparisons), tuple(figures), "", seconds, versions())
+    return Finding(entry.id, values, seed, tuple(comparisons), tuple(figures), "", seconds, versions(entry.module))
 
 
 @functools.cache
-def versions() -> dict[str, str]:
-    """The versions that a finding depends on; `source` is a digest of this package's files but for those that show."""
+def versions(*modules: str) -> dict[str, str]:
+    """The versions that a finding depends on; `source` is a digest of these modules of leadline and all they import."""
     from leadline import __version__
 
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        if file.relative_to(package).parts[0] in _ONLY_SHOW:
-            continue
-        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes())
-    own = {"leadline": __version__, "source": digest.hexdigest()[:12], "python": platform.python_version()}
+    own = {"leadline": __version__, "source": source_digest(*modules), "python": platform.python_version()}
     return own | {name: version(name) for name in _VERSIONED}
 
 

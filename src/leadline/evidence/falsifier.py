@@ -21,7 +21,7 @@ _UNINFORMATIVE = 2.0  # the slack of a run to which the claim did not apply: as 
 
 
 @dataclass
-class Attack:
+class Falsification:
     """How a search for a counterexample went.
 
     `worst` is the finding with the least slack. A miss that only a statistical comparison shows counts as a
@@ -46,8 +46,8 @@ def falsify(
     budget: float = 60.0,
     jobs: int = 1,
     seed: int = 0,
-    progress: Callable[[Attack], None] = lambda _: None,
-) -> Attack:
+    progress: Callable[[Falsification], None] = lambda _: None,
+) -> Falsification:
     """Search for the least slack of `entry` for `budget` seconds.
 
     Each of `jobs` searchers repeats: a few points of a scrambled Sobol sequence over the parameters (on their
@@ -61,7 +61,7 @@ def falsify(
         for thread in searchers:
             while thread.is_alive():  # joining in short turns keeps Ctrl-C working
                 thread.join(0.2)
-    return search.attack
+    return search.falsification
 
 
 class _OutOfTime(Exception):
@@ -69,10 +69,10 @@ class _OutOfTime(Exception):
 
 
 class Search:
-    """What the searchers share: how the attack goes, and until when.
+    """What the searchers share: how the falsification goes, and until when.
 
-    `run(task, seconds)` gives a task's finding. `progress` is called with the attack, in a searcher's thread, whenever
-    it changed; no other searcher changes it meanwhile.
+    `run(task, seconds)` gives a task's finding. `progress` is called with the falsification, in a searcher's thread,
+    whenever it changed; no other searcher changes it meanwhile.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class Search:
         *,
         budget: float,
         seed: int,
-        progress: Callable[[Attack], None],
+        progress: Callable[[Falsification], None],
     ):
         self.entry, self.run, self.seed, self.progress = entry, run, seed, progress
-        self.attack = Attack(entry.id)
+        self.falsification = Falsification(entry.id)
         self.start = time.monotonic()
         self.deadline = self.start + budget
         self.lock = threading.Lock()
@@ -107,12 +107,14 @@ class Search:
                 _, best, seed = min(starts, key=lambda start: start[0])
                 if len(best):
                     minimize(
-                        lambda u, seed=seed: self._slack(self._task(u, seed)), best, method="Nelder-Mead",
+                        lambda u, seed=seed: self._slack(self._task(u, seed)),
+                        best,
+                        method="Nelder-Mead",
                         bounds=[(0.0, 1.0)] * len(best),
                         options={"maxfev": _LOCAL_RUNS, "initial_simplex": _simplex(best)},
-                    )  # fmt: skip
+                    )
         except _OutOfTime:
-            self.attack.seconds = round(time.monotonic() - self.start, 1)
+            self.falsification.seconds = round(time.monotonic() - self.start, 1)
 
     def _points(self, searcher: int) -> Iterator[tuple[np.ndarray, int]]:
         """Endless positions in the unit cube, each with a new seed."""
@@ -136,12 +138,12 @@ class Search:
         slack = finding.slack
         if finding.verdict is Verdict.FAILS and not self._confirmed(task, finding):
             with self.lock:
-                self.attack.by_chance += 1
+                self.falsification.by_chance += 1
             return 0.0
         with self.lock:
-            if self.attack.worst is None or slack < self.attack.worst.slack:
-                self.attack.worst = finding
-                self.progress(self.attack)
+            if self.falsification.worst is None or slack < self.falsification.worst.slack:
+                self.falsification.worst = finding
+                self.progress(self.falsification)
         return min(slack, _UNINFORMATIVE)
 
     def _run(self, task: Task) -> Finding:
@@ -152,20 +154,20 @@ class Search:
         if finding.error and time.monotonic() >= self.deadline:
             raise _OutOfTime
         with self.lock:
-            self.attack.runs += 1
+            self.falsification.runs += 1
             if finding.error:
-                self.attack.errors.append(finding)
-            self.progress(self.attack)
+                self.falsification.errors.append(finding)
+            self.progress(self.falsification)
         return finding
 
     def _confirmed(self, task: Task, finding: Finding) -> bool:
         """Whether the failure is more than bad luck: certain, or repeated on fresh seeds."""
         from scipy.stats import binom
 
-        failing = [c for c in finding.comparisons if c.verdict is Verdict.FAILS and not c.printed_by]
+        failing = [c for c in finding.comparisons if c.verdict is Verdict.FAILS and not c.erratum]
         if any(c.chance == 0 for c in failing):
             return True
-        chance = sum(c.chance for c in finding.comparisons if not c.printed_by)
+        chance = sum(c.chance for c in finding.comparisons if not c.erratum)
         seeds = np.random.default_rng([task.seed, 2]).integers(2**31, size=_FRESH_SEEDS)
         again = [self._run(Task(task.entry, task.parameters, int(s))) for s in seeds]
         misses = sum(f.verdict is Verdict.FAILS for f in again)

@@ -1,6 +1,7 @@
 """A finding: what came out when an entry was run."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,10 +34,10 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst of the comparisons that are not printed errors; None if the run did not end."""
+        """The worst of the comparisons that are not errata; None if the run did not end."""
         if self.error:
             return None
-        seen = {c.verdict for c in self.comparisons if not c.printed_by}
+        seen = {c.verdict for c in self.comparisons if not c.erratum}
         for worst in (Verdict.FAILS, Verdict.VACUOUS, Verdict.HOLDS):
             if worst in seen:
                 return worst
@@ -44,13 +45,13 @@ class Finding:
 
     @property
     def as_expected(self) -> bool:
-        """Whether nothing failed but the printed errors, and all of those did."""
+        """Whether nothing failed but the errata, and all of those did."""
         return not self.error and all(c.as_expected for c in self.comparisons)
 
     @property
     def slack(self) -> float:
-        """The least slack of the comparisons that applied and are not printed errors; infinite if there is none."""
-        applied = [c.slack for c in self.comparisons if not c.printed_by and not c.unmet]
+        """The least slack of the comparisons that applied and are not errata; infinite if there is none."""
+        applied = [c.slack for c in self.comparisons if not c.erratum and not c.unmet]
         return min(applied, default=float("inf"))
 
     @property
@@ -98,9 +99,11 @@ class Finding:
         return cls.from_json(json.loads(line))
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
-        from .gallery import finding_fragment
+        plain = {"text/plain": repr(self)}
+        return plain if shown_as_html is None else plain | {"text/html": shown_as_html(self)}
 
-        return {"text/html": finding_fragment(self), "text/plain": repr(self)}
+
+shown_as_html: Callable[[Finding], str] | None = None  # set by leadline.presentation, which stands above this package
 
 
 def task_key(id: str, parameters: dict[str, Any], seed: int) -> tuple:

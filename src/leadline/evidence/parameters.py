@@ -7,9 +7,9 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from leadline.suggestions import unknown
+from leadline._messages import unknown
 
 Value = int | float | bool | str
 
@@ -35,6 +35,21 @@ class Choice:
 
     def __init__(self, *options: Any):
         object.__setattr__(self, "options", options)
+
+
+def Int(low: int, high: int, *, log: bool = False) -> Any:
+    """The annotation of a whole number from low to high: `dim: Int(1, 500) = 20`."""
+    return Annotated[int, Range(low, high, log)]
+
+
+def Real(low: float, high: float, *, log: bool = False) -> Any:
+    """The annotation of a number from low to high: `margin: Real(0.005, 0.9, log=True) = 0.1`."""
+    return Annotated[float, Range(low, high, log)]
+
+
+def OneOf(*options: Value) -> Any:
+    """The annotation of one of a few words or numbers: `order: OneOf("cyclic", "permuted") = "cyclic"`."""
+    return Annotated[type(options[0]), Choice(*options)]
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,14 @@ class Parameter:
             return record | {"options": list(self.domain.options)}
         return record | {"low": self.domain.low, "high": self.domain.high, "log": self.domain.log}
 
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> "Parameter":
+        domain = (
+            Choice(*record["options"]) if "options" in record else Range(*(record[k] for k in ("low", "high", "log")))
+        )
+        kind = {"int": int, "float": float, "str": str, "bool": bool}[record["type"]]
+        return cls(record["name"], kind, record["default"], domain)
+
     def _expected(self) -> str:
         kind = "a whole number" if self.type is int else "a number"
         return f"give {kind} from {self.domain.low:g} to {self.domain.high:g}"
@@ -119,7 +142,7 @@ def _parameter(declared: inspect.Parameter, hint: Any) -> Parameter:
     domains = [a for a in get_args(hint)[1:] if isinstance(a, Range | Choice)]
     kind = get_args(hint)[0] if get_args(hint) and get_origin(hint) is not type(None) else hint
     if kind not in (int, float, str) or len(domains) != 1:
-        raise TypeError(f"Parameter {declared.name} needs Annotated[int | float | str, Range(...) or Choice(...)].")
+        raise TypeError(f"Parameter {declared.name} needs Int(...), Real(...), OneOf(...) or bool.")
     if isinstance(domains[0], Range) and domains[0].log and domains[0].low <= 0:
         raise TypeError(f"Parameter {declared.name} has a logarithmic range that reaches zero.")
     parameter = Parameter(declared.name, kind, declared.default, domains[0])

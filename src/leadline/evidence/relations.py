@@ -32,9 +32,7 @@ def at_most(
     0.77
     """
     m, b = _pair(measured, bound)
-    return _one_sided(
-        "below" if strict else "at most", m, b, b - m, what, atol, rtol, strict, _says_nothing(b, trivial)
-    )
+    return _one_sided("below" if strict else "at most", m, b, 1, what, atol, rtol, strict, _says_nothing(b, trivial))
 
 
 def at_least(
@@ -53,7 +51,7 @@ def at_least(
         "above" if strict else "at least",
         m,
         b,
-        m - b,
+        -1,
         what,
         atol,
         rtol,
@@ -65,8 +63,9 @@ def at_least(
 def close(measured: Any, predicted: Any, what: str, *, atol: float = 0.0, rtol: float = 0.0) -> Comparison:
     """|measured - predicted| <= atol + rtol |predicted|."""
     m, p = _pair(measured, predicted)
-    error, tolerance = np.abs(m - p), atol + rtol * np.abs(p)
-    error = np.where(m == p, 0.0, error)  # equal infinities are close
+    with np.errstate(invalid="ignore"):
+        error = np.where(m == p, 0.0, np.abs(m - p))  # equal infinities are close
+    tolerance = atol + rtol * np.abs(np.where(np.isfinite(p), p, 0.0))
     slack = _room(tolerance, error)
     i = _worst(slack)
     return Comparison(
@@ -94,10 +93,29 @@ def exactly(measured: Any, predicted: Any, what: str) -> Comparison:
     if m.dtype.kind in "US" or m.dtype.kind == "b":
         slack = np.where(equal, 1.0, -1.0)
     else:
-        slack = np.where(equal, 1.0, _room(np.zeros(m.size), np.abs(m.astype(float) - p.astype(float))))
+        with np.errstate(invalid="ignore"):  # equal infinities
+            error = np.abs(m.astype(float) - p.astype(float))
+        slack = np.where(equal, 1.0, _room(np.zeros(m.size), error))
         slack = np.where(~equal & (slack >= 0), -1.0, slack)  # differences below the resolution of float
     i = _worst(slack)
     return Comparison(what, "exactly", _scalar(m[i]), _scalar(p[i]), _number(slack[i]), cases=m.size)
+
+
+def reference(measured: Any, value: Any, what: str, *, digits: int) -> Comparison:
+    """measured agrees with a number of the specification to `digits` significant digits.
+
+    It reproduces a number and tests no theory; pages say so.
+
+    >>> str(reference(1.231168, 1.23117, "entropy", digits=6).verdict)
+    'holds'
+    """
+    m, v = _pair(measured, value)
+    with np.errstate(divide="ignore"):
+        unit = 10.0 ** (np.floor(np.log10(np.abs(v))) - digits + 1)
+    tolerance = np.where(v == 0, 10.0**-digits, unit) / 2 * (1 + _ROUNDING)
+    slack = _room(tolerance, np.abs(m - v))
+    i = _worst(slack)
+    return Comparison(what, "reference", _scalar(m[i]), _scalar(v[i]), _number(slack[i]), cases=m.size)
 
 
 def slope(x: Any, y: Any, predicted: float, what: str, *, confidence: float = 0.999, within: float = 0.0) -> Comparison:
@@ -127,13 +145,7 @@ def slope(x: Any, y: Any, predicted: float, what: str, *, confidence: float = 0.
 
 
 def frequency(
-    successes: Any,
-    trials: Any,
-    probability: Any,
-    what: str,
-    *,
-    confidence: float = 0.999,
-    side: Side = "two-sided",
+    successes: Any, trials: Any, probability: Any, what: str, *, confidence: float = 0.999, side: Side = "two-sided"
 ) -> Comparison:
     """Successes in independent trials against a stated probability, by the Clopper-Pearson interval.
 
@@ -224,10 +236,11 @@ def smaller(a: Any, b: Any, what: str, *, confidence: float = 0.999) -> Comparis
     return Comparison(what, "smaller", p, level, _number(_room(np.array([level]), np.array([p]))[0]))
 
 
-def _one_sided(relation, m, b, gap, what, atol, rtol, strict, says_nothing) -> Comparison:
-    """gap is positive when the bound holds; infinite bounds hold with slack 1."""
+def _one_sided(relation, m, b, sign, what, atol, rtol, strict, says_nothing) -> Comparison:
+    """sign (b - m), the gap, is positive when the bound holds; infinite bounds hold with slack 1."""
     tolerance = atol + rtol * np.abs(np.where(np.isfinite(b), b, 0.0))
     with np.errstate(invalid="ignore"):
+        gap = np.where(m == b, 0.0, sign * (b - m))  # equal infinities are on the bound
         scale = np.maximum(np.maximum(np.abs(b), np.abs(m)), tolerance)
         slack = np.where(np.isfinite(scale), (gap + tolerance) / np.where(scale > 0, scale, 1.0), np.sign(gap))
     if strict:

@@ -4,14 +4,13 @@ import contextlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
-from concurrent.futures import TimeoutError as TaskTimeout
+from concurrent.futures import FIRST_COMPLETED, CancelledError, TimeoutError as TaskTimeout, wait
 from dataclasses import dataclass
 from typing import Any
 
-from leadline.data.cache import cache_directory
+from leadline.data.sources.cache import cache_directory
+from leadline.evidence import worker
 
-from . import worker
 from .execution import versions
 from .finding import Finding, task_key
 from .parameters import resolve
@@ -38,12 +37,17 @@ class Task:
     def key(self) -> tuple:
         return task_key(self.entry.id, self.parameters, self.seed)
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """What a finding of this task must have been made with to be taken for one made now."""
+        return versions(self.entry.module)
+
     def limit(self, timeout: float) -> float:
         """The seconds this task may take where `timeout` is what an ordinary one may."""
         return timeout * (_SLOW_FACTOR if self.entry.slow else 1)
 
     def failed(self, error: str, seconds: float = 0.0) -> Finding:
-        return Finding(self.entry.id, self.parameters, self.seed, error=error, seconds=seconds, versions=versions())
+        return Finding(self.entry.id, self.parameters, self.seed, error=error, seconds=seconds, versions=self.versions)
 
 
 class Workers(contextlib.AbstractContextManager):
@@ -112,11 +116,7 @@ def collect(future: Any, task: Task, timeout: float) -> Finding:
 
 
 def run_tasks(
-    tasks: Iterable[Task],
-    *,
-    jobs: int = 1,
-    timeout: float = 120.0,
-    memory: int | None = None,
+    tasks: Iterable[Task], *, jobs: int = 1, timeout: float = 120.0, memory: int | None = None
 ) -> Iterator[Finding]:
     """Findings in the order in which they finish, by workers of their own."""
     with Workers(jobs, memory=memory) as workers:

@@ -54,10 +54,13 @@ class RunDirectory:
         found, self.damaged = read_lines(self.file, Finding.loads)
         return found
 
-    def done(self, tasks: Iterable[Task], versions: dict[str, str]) -> dict[tuple, Finding]:
-        """What of these tasks is already found, without error and with these versions, by task key."""
-        latest = {f.key: f for f in self.findings() if not f.error and f.versions == versions}
-        return {task.key: latest[task.key] for task in tasks if task.key in latest}
+    def done(self, tasks: Iterable[Task]) -> dict[tuple, Finding]:
+        """What of these tasks is already found, without error and with what is installed now, by task key."""
+        wanted = {task.key: task for task in tasks}
+        latest = {f.key: f for f in self.findings() if not f.error and f.key in wanted}
+        return {
+            key: latest[key] for key, task in wanted.items() if key in latest and latest[key].versions == task.versions
+        }
 
     def append(self, finding: Finding) -> None:
         """Add one finding; a write that fails (a full disk) leaves the file as it was."""

@@ -43,11 +43,7 @@ def load(modules: Sequence[str]) -> None:
 
 
 def perform(
-    module: str,
-    id: str,
-    parameters: dict[str, Any],
-    seed: int,
-    observe: Callable[[Any], None] = lambda _: None,
+    module: str, id: str, parameters: dict[str, Any], seed: int, observe: Callable[[Any], None] = lambda _: None
 ) -> str:
     """Run one entry of a module and return its finding as a line of JSON; `observe` sees what comes on the way."""
     importlib.import_module(module)

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Num
 
-from leadline.dissection import Chain, DenseChain, is_homogeneous, read_dense_chain
+from leadline.networks.dissection import DenseChain, is_homogeneous, read_dense_chain
+from leadline.networks.dissection.chain import Chain
 
 from .bounds import Bound
-from .capacity_calculator import growth_bound
-from .growth_functions import log_growth_of_network
+from .capacity.capacity_calculator import growth_bound
+from .capacity.growth_functions import log_growth_of_network
 from .margin_bounds import frobenius_margin_bound, linear_margin_bound, path_margin_bound, spectral_margin_bound
 from .network_norms import LayerNorms, fold_biases, layer_norms, path_norms, spectral_complexity
 
@@ -53,7 +54,7 @@ def chain_bounds(
     confidence by itself.
 
     >>> import jax
-    >>> from leadline.dissection import dissect
+    >>> from leadline.networks.dissection import dissect
     >>> f = lambda p, x: x @ p["w"]
     >>> p, x = {"w": jnp.eye(2)}, np.eye(2).repeat(5000, axis=0)
     >>> found = chain_bounds(dissect(f, p, jnp.ones((4, 2))).chain, np.ones(10_000), x, 0.0)
@@ -130,8 +131,9 @@ def _references(before: DenseChain | None, folded: _Folded) -> tuple[np.ndarray,
 
 def _growth(dense: DenseChain, folded: _Folded, error: float, n: int, common: dict) -> Bound:
     if not folded.homogeneous:
-        return Bound.inapplicable("true error, from the growth function", "the activations are piecewise linear",
-                                  trivial=common["trivial"])  # fmt: skip
+        return Bound.inapplicable(
+            "true error, from the growth function", "the activations are piecewise linear", trivial=common["trivial"]
+        )
     sizes = np.cumsum([w.size + b.size for w, b in zip(dense.weights, dense.biases, strict=True)])
     classes = max(len(dense.biases[-1]), 2)
     patterns = log_growth_of_network(n, dense.widths, [int(s) for s in sizes], classes=classes)
@@ -140,6 +142,9 @@ def _growth(dense: DenseChain, folded: _Folded, error: float, n: int, common: di
 
 def _if_homogeneous(rule: Callable[..., Bound], folded: _Folded, margins, inputs, common: dict) -> Bound:
     if not folded.homogeneous:
-        return Bound.inapplicable("true error, from norms", "the activations are positively homogeneous, as ReLU is",
-                                  trivial=common["trivial"])  # fmt: skip
+        return Bound.inapplicable(
+            "true error, from norms",
+            "the activations are positively homogeneous, as ReLU is",
+            trivial=common["trivial"],
+        )
     return rule(margins, folded.matrices, inputs, **common)

@@ -50,8 +50,12 @@ def exact_interval(errors: int, rows: int, *, confidence: float = 0.95, side: Si
 def exact_test_bound(errors: int, rows: int, *, confidence: float = 0.95, trivial: float = 1.0) -> Bound:
     """The one-sided exact upper end: the true error is at most this, at the given confidence."""
     high = exact_interval(errors, rows, confidence=confidence, side="upper").high
-    return Bound(high, "true error, exact from the test set", trivial=trivial,
-                 ingredients={"errors": errors, "rows": rows, "confidence": confidence})  # fmt: skip
+    return Bound(
+        high,
+        "true error, exact from the test set",
+        trivial=trivial,
+        ingredients={"errors": errors, "rows": rows, "confidence": confidence},
+    )
 
 
 def hoeffding_test_bound(errors: int, rows: int, *, confidence: float = 0.95, trivial: float = 1.0) -> Bound:
@@ -62,8 +66,12 @@ def hoeffding_test_bound(errors: int, rows: int, *, confidence: float = 0.95, tr
     """
     delta = check_confidence(confidence, rows)
     value = errors / rows + math.sqrt(math.log(1 / delta) / (2 * rows))
-    return Bound(value, "true error, Hoeffding from the test set", trivial=trivial,
-                 ingredients={"errors": errors, "rows": rows, "confidence": confidence})  # fmt: skip
+    return Bound(
+        value,
+        "true error, Hoeffding from the test set",
+        trivial=trivial,
+        ingredients={"errors": errors, "rows": rows, "confidence": confidence},
+    )
 
 
 def chernoff_test_bound(errors: int, rows: int, *, confidence: float = 0.95, trivial: float = 1.0) -> Bound:
@@ -74,8 +82,12 @@ def chernoff_test_bound(errors: int, rows: int, *, confidence: float = 0.95, tri
     """
     delta = check_confidence(confidence, rows)
     value = float(kl_inverse(errors / rows, math.log(1 / delta) / rows))
-    return Bound(value, "true error, Chernoff from the test set", trivial=trivial,
-                 ingredients={"errors": errors, "rows": rows, "confidence": confidence})  # fmt: skip
+    return Bound(
+        value,
+        "true error, Chernoff from the test set",
+        trivial=trivial,
+        ingredients={"errors": errors, "rows": rows, "confidence": confidence},
+    )
 
 
 def hoeffding_test_size(width: float, *, confidence: float = 0.95) -> int:

@@ -43,8 +43,9 @@ def linear_margin_bound(
     k = len(weights)
     size = float(np.linalg.norm(weights[1] - weights[0]) if k == 2 else np.linalg.norm(weights))
     factor = (2 if k == 2 else 4 * math.sqrt(k)) * float(np.linalg.norm(inputs)) / len(inputs)
-    return _scaled(margins, size, factor, "true error, linear scores with margin", confidence, trivial,
-                   {"‖W‖": size, "classes": k})  # fmt: skip
+    return _scaled(
+        margins, size, factor, "true error, linear scores with margin", confidence, trivial, {"‖W‖": size, "classes": k}
+    )
 
 
 def frobenius_margin_bound(
@@ -61,8 +62,15 @@ def frobenius_margin_bound(
     size = float(np.prod([np.linalg.norm(m) for m in hidden]) * np.linalg.norm(last, axis=1).max())
     depth = math.sqrt(2 * len(matrices) * math.log(2)) + 1
     factor = (2 if k == 2 else 4 * k) * depth * float(np.linalg.norm(inputs)) / len(inputs)
-    return _scaled(margins, size, factor, "true error, product of Frobenius norms", confidence, trivial,
-                   {"∏‖A‖_F": size, "layers": len(matrices), "classes": k})  # fmt: skip
+    return _scaled(
+        margins,
+        size,
+        factor,
+        "true error, product of Frobenius norms",
+        confidence,
+        trivial,
+        {"∏‖A‖_F": size, "layers": len(matrices), "classes": k},
+    )
 
 
 def path_margin_bound(
@@ -80,8 +88,15 @@ def path_margin_bound(
     depth = math.sqrt(len(matrices) + 1 + math.log(matrices[0].shape[1]))
     widest = math.sqrt(float((np.asarray(inputs, float) ** 2).sum(axis=0).max()))
     factor = (2 if k == 2 else 4 * k) * 2 * depth * widest / len(inputs)
-    return _scaled(margins, size, factor, "true error, norm of the paths", confidence, trivial,
-                   {"path norm": size, "layers": len(matrices), "classes": k})  # fmt: skip
+    return _scaled(
+        margins,
+        size,
+        factor,
+        "true error, norm of the paths",
+        confidence,
+        trivial,
+        {"path norm": size, "layers": len(matrices), "classes": k},
+    )
 
 
 def spectral_margin_bound(
@@ -120,9 +135,18 @@ def spectral_margin_bound(
         return ramp_loss(margins, gamma) + 2 * rad + 3 * math.sqrt(paid / (2 * n))
 
     best = min(_indices(margins), key=value)
-    return Bound(value(best), "true error, spectral norms and margin", trivial=trivial,
-                 ingredients={"∏ρs (Σ(b/s)^⅔)^{3/2}": complexity, "γ": RATIO**best, "layers": layers,
-                              "ramp loss": ramp_loss(margins, RATIO**best), "confidence": confidence})  # fmt: skip
+    return Bound(
+        value(best),
+        "true error, spectral norms and margin",
+        trivial=trivial,
+        ingredients={
+            "∏ρs (Σ(b/s)^⅔)^{3/2}": complexity,
+            "γ": RATIO**best,
+            "layers": layers,
+            "ramp loss": ramp_loss(margins, RATIO**best),
+            "confidence": confidence,
+        },
+    )
 
 
 def _scaled(
@@ -157,10 +181,10 @@ def _indices(margins: Margins, size: float | None = None) -> range:
     return range(math.floor(min(ends)), math.ceil(max(ends)) + 1)
 
 
-def _rounded_up(values: np.ndarray, step: float) -> tuple[np.ndarray, float]:
+def _rounded_up(values: np.ndarray, step_size: float) -> tuple[np.ndarray, float]:
     """Each value rounded up to a power of eˢᵗᵉᵖ, and what all these choices cost."""
-    indices = np.ceil(np.log(values) / step - 1e-12).astype(int)
-    return np.exp(step * indices), sum(grid_cost(int(j)) for j in indices)
+    indices = np.ceil(np.log(values) / step_size - 1e-12).astype(int)
+    return np.exp(step_size * indices), sum(grid_cost(int(j)) for j in indices)
 
 
 def _rows_of(last: Matrix) -> tuple[int, Matrix]:

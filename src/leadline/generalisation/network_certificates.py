@@ -10,7 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from leadline.curvature.patch_convolutions import PatchConvolutions
+from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 from leadline.data import generator
 
 from .pac_bayes_bounds import diagonal_gaussian_kl, kl_inverse, pac_bayes_bound
@@ -64,7 +64,7 @@ def network_certificate(
     key: PRNGKeyArray,
     test: tuple[Float[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
     move: bool = False,
-    steps: int = 600,
+    num_steps: int = 600,
     draws: int | None = None,
 ) -> NetworkCertificate:
     """Certify the network with Gaussian noise on its weights; the noise of each weight is fitted to the bound.
@@ -82,7 +82,7 @@ def network_certificate(
     """
     keys = jax.random.split(key)
     posterior = fitted_posterior(
-        apply, params, inputs, labels, prior=prior, move=move, steps=steps, confidence=confidence, key=keys[0]
+        apply, params, inputs, labels, prior=prior, move=move, num_steps=num_steps, confidence=confidence, key=keys[0]
     )
     found = certify_posterior(
         apply, posterior, inputs, labels, prior=prior, confidence=confidence, test=test, draws=draws, key=keys[1]
@@ -100,7 +100,7 @@ def fitted_posterior(
     *,
     prior: PyTree = None,
     move: bool = False,
-    steps: int = 600,
+    num_steps: int = 600,
     confidence: float = 0.95,
     key: PRNGKeyArray,
 ) -> GaussianPosterior:
@@ -124,7 +124,7 @@ def fitted_posterior(
         inputs,
         labels,
         delta=(1 - confidence) / 2,
-        steps=steps,
+        num_steps=num_steps,
         rates=(1e-3 if move else 0.0, 2e-2),
         form="kl",
         key=key,
@@ -176,9 +176,21 @@ def certify_posterior(
         test_error = float(_drawn_errors(apply, posterior, rows, truth, min(draws, 1000), keys[1]).mean())
     chance = 1 - np.bincount(labels).max() / n
     return NetworkCertificate(
-        value, confidence, n, kl, float(errors.mean()), empirical, len(errors), float(np.log(choices)),
-        float(prior_deviation), float(np.sqrt(np.mean(s**2))), 0.0, float(chance), bool(value >= chance), test_error,
-    )  # fmt: skip
+        value,
+        confidence,
+        n,
+        kl,
+        float(errors.mean()),
+        empirical,
+        len(errors),
+        float(np.log(choices)),
+        float(prior_deviation),
+        float(np.sqrt(np.mean(s**2))),
+        0.0,
+        float(chance),
+        bool(value >= chance),
+        test_error,
+    )
 
 
 def split_certificate(
@@ -190,7 +202,7 @@ def split_certificate(
     share: float = 0.5,
     confidence: float = 0.95,
     test: tuple[Float[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
-    steps: int = 600,
+    num_steps: int = 600,
     draws: int | None = None,
     key: PRNGKeyArray,
 ) -> NetworkCertificate:
@@ -209,9 +221,18 @@ def split_certificate(
     prior = train(inputs[order[:seen]], labels[order[:seen]])
     rest = order[seen:]
     return network_certificate(
-        apply, prior, inputs[rest], labels[rest], prior=prior, confidence=confidence, test=test, move=True, steps=steps,
-        draws=draws, key=keys[1],
-    )  # fmt: skip
+        apply,
+        prior,
+        inputs[rest],
+        labels[rest],
+        prior=prior,
+        confidence=confidence,
+        test=test,
+        move=True,
+        num_steps=num_steps,
+        draws=draws,
+        key=keys[1],
+    )
 
 
 class _ProbabilityOfError(eqx.Module):

@@ -84,7 +84,7 @@ def train_posterior(
     *arrays: Float[Array | np.ndarray, "n ..."] | Array | np.ndarray,
     prior_deviation: float | None = None,
     delta: float = 0.05,
-    steps: int = 300,
+    num_steps: int = 300,
     batch: int = 128,
     rates: tuple[float, float] = (1e-3, 2e-2),
     form: Literal["relaxed", "kl", "unpriced"] = "relaxed",
@@ -105,7 +105,7 @@ def train_posterior(
     """
     n = len(arrays[0])
     rng = generator(key)
-    together = math.gcd(steps, _STEPS_TOGETHER)
+    together = math.gcd(num_steps, _STEPS_TOGETHER)
     dtype = jnp.result_type(*jax.tree.leaves(start.mean))
     number = partial(np.asarray, dtype=dtype)
     setting = (
@@ -118,7 +118,7 @@ def train_posterior(
     flat = np.zeros(sum(leaf.size for leaf in jax.tree.leaves(start.mean)), dtype)
     memory, history = optax.scale_by_adam().init((flat, flat)), []
     posterior = start
-    for part in range(steps // together):
+    for part in range(num_steps // together):
         chosen = rng.integers(n, size=(together, min(batch, n)))
         rows = tuple(np.asarray(a)[chosen] for a in arrays)
         draws = jax.random.split(jax.random.fold_in(key, part), together)
@@ -180,4 +180,4 @@ def _kl(mean: Array, rho: Array, centre: Array, deviation: Array | None) -> Floa
     spread = jnp.exp(2 * rho) + (mean - centre) ** 2
     if deviation is None:
         return 0.5 * mean.size * jnp.log(jnp.mean(spread)) - jnp.sum(rho)
-    return diagonal_gaussian_kl(mean, jnp.exp(rho), centre, deviation)
+    return jnp.asarray(diagonal_gaussian_kl(mean, jnp.exp(rho), centre, deviation))

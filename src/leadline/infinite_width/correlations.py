@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .activation_kernels import ActivationLayer, activation_layer
-from .layer import Covariance
+from .activation_kernels.activation import ActivationLayer
+from .activation_kernels.named import activation_layer
+from .layers.layer import Covariance
 
 
 def kernels_through_depth(

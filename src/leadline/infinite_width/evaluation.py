@@ -9,15 +9,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array
 
-from leadline.kernels import LARGEST_TILE, gram
+from leadline.kernels import gram
+from leadline.kernels.gram.tiles import LARGEST_TILE
 
-from .combinators import Serial
-from .layer import Covariance, Form, Layer, Needs
+from .layers.combinators import Serial
+from .layers.layer import Covariance, Form, Layer, Needs
+from .layers.pooling import Flatten, GlobalAvgPool
+from .layers.position_offsets import over_offsets
 from .pair_tiles import one_side, over_tiles, own_kernels
-from .pooling import Flatten, GlobalAvgPool
-from .position_offsets import over_offsets
 
 _KINDS = ("nngp", "ntk")
 _ONE_CORE, _ONE_CORE_IMAGES = 1000, 32  # inputs a side: a larger matrix is spread over the cores
@@ -45,7 +47,7 @@ def kernels(network: Layer, x1: Any, x2: Any, get: str | tuple[str, ...]) -> Any
 
 
 def _inputs(x: Any) -> Array:
-    if isinstance(x, np.ndarray) and x.dtype == np.float64 and not jax.config.jax_enable_x64:
+    if isinstance(x, np.ndarray) and x.dtype == np.float64 and jax.dtypes.canonicalize_dtype(x.dtype) != x.dtype:
         warnings.warn(
             "kernel_fn got float64 inputs while JAX computes in float32: kernel values keep 6 to 7 digits, the tangent "
             "kernel of nearly equal inputs 3; for all digits set jax.config.update('jax_enable_x64', True), or pass "
@@ -65,7 +67,7 @@ def _inputs(x: Any) -> Array:
 
 def _is_large(x1: Array, x2: Array | None) -> bool:
     """Whether the matrix is worth several cores; in a compiled function, or elsewhere than on cores, it is not."""
-    if isinstance(x1, jax.core.Tracer) or isinstance(x2, jax.core.Tracer) or jax.default_backend() != "cpu":
+    if isinstance(x1, Tracer) or isinstance(x2, Tracer) or jax.default_backend() != "cpu":
         return False
     least = _ONE_CORE if x1.ndim == 2 else _ONE_CORE_IMAGES
     return len(x1) * len(x1 if x2 is None else x2) > least**2
@@ -111,5 +113,4 @@ def _matrices(network: Layer, tangent: bool, x1: Array, x2: Array | None) -> Cov
         found = over_offsets(Serial(layers[:pooled]), layers[pooled + 1 :], form, tangent, x1, x2)
     else:
         found = over_tiles(network, form, tangent, x1, x2)
-    count = found.nngp.ndim - 2
-    return Covariance(*(k if k is None else jnp.moveaxis(k, (-2, -1), (0, 1)) if count else k for k in found))
+    return found.each(lambda k: jnp.moveaxis(k, (-2, -1), (0, 1))) if found.nngp.ndim > 2 else found

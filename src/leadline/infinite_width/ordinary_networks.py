@@ -9,15 +9,16 @@ import jax.numpy as jnp
 
 from leadline import networks
 
-from .activation_kernels import activation_layer
-from .branches import residual
-from .combinators import Identity, Scale, Serial, serial
-from .convolution import Conv
-from .dense import Dense
-from .function_layers import function_layer
-from .layer import Layer
-from .normalisation import LayerNorm
-from .pooling import AvgPool, Flatten, GlobalAvgPool
+from .activation_kernels.activation import ActivationLayer
+from .activation_kernels.named import activation_layer
+from .layers.branches import residual
+from .layers.combinators import Identity, Scale, Serial, serial
+from .layers.convolution import Conv
+from .layers.dense import Dense
+from .layers.function_layers import function_layer
+from .layers.layer import Layer
+from .layers.normalisation import LayerNorm
+from .layers.pooling import AvgPool, Flatten, GlobalAvgPool
 
 Parametrisation = Literal["ntk", "standard"]
 
@@ -72,7 +73,8 @@ class _Reader:
     """Walks through a network and collects wide layers and the lines that describe them."""
 
     def __init__(self, init: str, parametrisation: Parametrisation | None):
-        self.init, self.parametrisation = init, parametrisation
+        self.init = init
+        self.parametrisation: Parametrisation | None = parametrisation
         self.layers: list[Layer] = []
         self.report: list[str] = []
         self.channels_first = False
@@ -218,7 +220,7 @@ class _Reader:
         block = network.blocks
         phi = activation_layer(block.activation)
         centred = block.centred and float(networks.activation(block.activation)(jnp.zeros(()))) != 0
-        odd = isinstance(phi, Identity) or phi.odd()
+        odd = phi.odd() if isinstance(phi, ActivationLayer) else isinstance(phi, Identity)
         if centred or (block.skip and block.second is None and not odd):
             self.refuse(
                 network,

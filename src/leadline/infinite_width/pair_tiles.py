@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from .layer import Covariance, Form, Layer
+from .layers.layer import Covariance, Form, Layer
 
 _TILE_ENTRIES = 500 * 500  # of all positions together; sides of 512 would share their places in the cache
 _WHOLE_ENTRIES = 1200 * 1200  # up to here tiles gain less than they cost

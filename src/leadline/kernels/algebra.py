@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from .pairs import Matrix, Others, Points, Scalar, Vector, namespace, root
 
@@ -143,7 +144,7 @@ def diagonal_of(kernel: Similarity, x: Inputs) -> Vector:
 
 def at_least_zero(value: Scalar, owner: str, name: str, *, strict: bool = False) -> None:
     """ValueError for a number that must be positive (or zero) and is not; traced values are let through."""
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return
     number = float(value)
     if not (number > 0 if strict else number >= 0):
@@ -152,5 +153,6 @@ def at_least_zero(value: Scalar, owner: str, name: str, *, strict: bool = False)
 
 def _row_by_row(kernel: Similarity, x: Inputs) -> Vector:
     if namespace(x) is np:
-        return np.array([kernel(x[i : i + 1], x[i : i + 1])[0, 0] for i in range(len(x))], x.dtype)
+        values = [kernel(x[i : i + 1], x[i : i + 1])[0, 0] for i in range(len(x))]
+        return np.array(values, getattr(x, "dtype", None))
     return jax.vmap(lambda row: kernel(row[None], row[None])[0, 0])(x)

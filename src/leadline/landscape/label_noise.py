@@ -27,9 +27,9 @@ def label_noise_path(
     right: Float[np.ndarray, "p d"],
     target: Float[np.ndarray, "m d"],
     *,
-    step: float,
+    step_size: float,
     noise: float,
-    steps: int,
+    num_steps: int,
     runs: int = 1,
     key: Key[Array, ""] | PRNGKeyArray,
 ) -> LabelNoisePath:
@@ -40,27 +40,31 @@ def label_noise_path(
     a² − b² is multiplied by 1 − η²r². Blanc et al. 2020 on the drift that label noise causes.
 
     >>> import jax
-    >>> path = label_noise_path(np.array([[2.0]]), np.array([[0.5]]), np.ones((1, 1)), step=0.1, noise=0.0, steps=5,
-    ...                         key=jax.random.key(0))
+    >>> path = label_noise_path(np.array([[2.0]]), np.array([[0.5]]), np.ones((1, 1)), step_size=0.1, noise=0.0,
+    ...     num_steps=5, key=jax.random.key(0))
     >>> path.left[-1].ravel().tolist(), path.imbalance[-1].tolist()
     ([2.0], [3.75])
     """
     left, right, target = (np.asarray(part, float) for part in (left, right, target))
-    if not step > 0 or noise < 0 or steps < 1 or runs < 1:
+    if not step_size > 0 or noise < 0 or num_steps < 1 or runs < 1:
         raise ValueError(
-            f"label_noise_path got step {step:g}, noise {noise:g}, {steps} steps, {runs} runs; give a positive step, "
-            "noise of at least 0, and at least one step and one run."
+            f"label_noise_path got step_size {step_size:g}, noise {noise:g}, {num_steps} steps, {runs} runs; give a "
+            "positive step size, noise of at least 0, and at least one step and one run."
         )
     rng = generator(key)
-    A = np.empty((steps + 1, runs, *left.shape))
-    B = np.empty((steps + 1, runs, *right.shape))
+    A = np.empty((num_steps + 1, runs, *left.shape))
+    B = np.empty((num_steps + 1, runs, *right.shape))
     A[0], B[0] = left, right
-    R = -noise * rng.normal(size=(steps, runs, *target.shape)) if noise > 0 else np.zeros((steps, runs, *target.shape))
-    for t in range(steps):
+    R = (
+        -noise * rng.normal(size=(num_steps, runs, *target.shape))
+        if noise > 0
+        else np.zeros((num_steps, runs, *target.shape))
+    )
+    for t in range(num_steps):
         a, b, r = A[t], B[t], R[t]
         r += a @ b - target
-        A[t + 1] = a - step * (r @ b.swapaxes(1, 2))
-        B[t + 1] = b - step * (a.swapaxes(1, 2) @ r)
+        A[t + 1] = a - step_size * (r @ b.swapaxes(1, 2))
+        B[t + 1] = b - step_size * (a.swapaxes(1, 2) @ r)
     if not np.isfinite(A[-1]).all():
-        raise ValueError(f"The descent diverges with step {step:g} and noise {noise:g}; give smaller ones.")
+        raise ValueError(f"The descent diverges with step {step_size:g} and noise {noise:g}; give smaller ones.")
     return LabelNoisePath(A, B, R)

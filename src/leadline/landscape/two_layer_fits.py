@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float, Int
 
-from .almost_convex_paths import TwoLayer
+from .paths.almost_convex_paths import TwoLayer
 
 
 def random_two_layer(rng: np.random.Generator, inputs: int, width: int, outputs: int) -> TwoLayer:
@@ -42,7 +42,7 @@ def fit_two_layer(
     *,
     rng: np.random.Generator,
     loss: str = "squared",
-    steps: int = 300,
+    num_steps: int = 300,
     batch: int = 64,
     rate: float = 0.01,
 ) -> TwoLayer:
@@ -63,7 +63,7 @@ def fit_two_layer(
         rows = rng.integers(0, len(inputs), batch)
         return two_layer_gradients(TwoLayer(*weights), inputs[rows], targets[rows], loss)
 
-    return TwoLayer(*_adam([w.copy() for w in start], gradients, steps, rate))
+    return TwoLayer(*_adam([w.copy() for w in start], gradients, num_steps, rate))
 
 
 def bend_between(
@@ -74,7 +74,7 @@ def bend_between(
     *,
     rng: np.random.Generator,
     loss: str = "squared",
-    steps: int = 300,
+    num_steps: int = 300,
     batch: int = 64,
     rate: float = 0.01,
 ) -> TwoLayer:
@@ -93,7 +93,7 @@ def bend_between(
         at = bezier_point(a, TwoLayer(*weights), b, t)
         return [2 * t * (1 - t) * g for g in two_layer_gradients(at, inputs[rows], targets[rows], loss)]
 
-    return TwoLayer(*_adam([(p + q) / 2 for p, q in zip(a, b, strict=True)], gradients, steps, rate))
+    return TwoLayer(*_adam([(p + q) / 2 for p, q in zip(a, b, strict=True)], gradients, num_steps, rate))
 
 
 def match_hidden_units(a: TwoLayer, b: TwoLayer) -> TwoLayer:
@@ -150,10 +150,10 @@ def _check(loss: str, labels: np.ndarray, net: TwoLayer) -> None:
         )
 
 
-def _adam(weights: list[np.ndarray], gradients: Callable, steps: int, rate: float) -> list[np.ndarray]:
+def _adam(weights: list[np.ndarray], gradients: Callable, num_steps: int, rate: float) -> list[np.ndarray]:
     means, squares = [np.zeros_like(w) for w in weights], [np.zeros_like(w) for w in weights]
-    for t in range(1, steps + 1):
-        size = rate * (1 - (t - 1) / steps)
+    for t in range(1, num_steps + 1):
+        size = rate * (1 - (t - 1) / num_steps)
         for w, g, m, s in zip(weights, gradients(weights), means, squares, strict=True):
             m += 0.1 * (g - m)
             s += 0.001 * (g * g - s)

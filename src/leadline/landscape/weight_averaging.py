@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from leadline.stochastic import AverageWeight
 
-from .mode_connectors import check_alike, is_parameter
+from .paths.mode_connectors import check_alike, is_parameter
 
 
 def uniform_average(checkpoints: Sequence[PyTree]) -> PyTree:

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, Real
 
 from leadline.data import generator
-from leadline.learning.linear import design, least_squares, sample
+
+from .regression.linear import design, least_squares, sample
 
 Inputs = Real[np.ndarray, "n d"]
 Targets = Real[np.ndarray, " n"]
@@ -17,7 +18,8 @@ Fitter = Callable[[np.ndarray, np.ndarray], Predictor]
 
 def linear_fitter(x: Inputs, y: Targets) -> Predictor:
     """Least squares with an intercept as a fitter: a function from data to a function from inputs to predictions."""
-    return least_squares(x, y).predict
+    fit = least_squares(x, y)
+    return lambda rows: np.asarray(fit.predict(rows))
 
 
 def refit_importance(x: Inputs, y: Targets, fitter: Fitter = linear_fitter) -> Float[np.ndarray, " d"]:

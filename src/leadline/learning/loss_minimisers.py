@@ -10,10 +10,10 @@ Targets = Real[Array | np.ndarray, " _"]
 
 
 def best_constant(y: Targets, loss: RegressionLoss, shape: float | None = None) -> float:
-    """The c that minimises Σ_i loss(c, y_i): mean, median, Huber's constant, τ-quantile, or the middle of a band.
+    """The c that minimises Σ_i loss(c, yᵢ): mean, median, Huber's constant, τ-quantile, or the middle of a band.
 
     `shape` is δ of "huber", τ of "pinball", ε of "epsilon_insensitive". Huber's constant solves
-    Σ clip(y_i - c, -δ, δ) = 0 and moves from the median (δ → 0) to the mean (δ → ∞). Where the minimisers fill an
+    Σ clip(yᵢ - c, -δ, δ) = 0 and moves from the median (δ → 0) to the mean (δ → ∞). Where the minimisers fill an
     interval its middle is returned. Every one is found exactly among the points where the slope of the sum jumps or
     bends, or on the line between two of them.
 
@@ -36,7 +36,7 @@ def best_constant(y: Targets, loss: RegressionLoss, shape: float | None = None) 
 def fit_affine(
     x: Real[Array | np.ndarray, "n d"], y: Targets, loss: RegressionLoss, shape: float | None = None
 ) -> Float[np.ndarray, " p"]:
-    """(w, b) that minimises Σ_i loss(w·x_i + b, y_i) exactly, the bias last.
+    """(w, b) that minimises Σ_i loss(w·xᵢ + b, yᵢ) exactly, the bias last.
 
     Piecewise linear losses are linear programmes (HiGHS); Huber's is solved by Newton's method with step halving,
     which is exact once the set of residuals within δ no longer changes (Madsen and Nielsen 1990).
@@ -57,7 +57,7 @@ def fit_affine(
 
 
 def _programme(matrix: np.ndarray, y: np.ndarray, above: float, below: float, band: float) -> np.ndarray:
-    """min Σ above·u_i + below·v_i subject to u_i - v_i = r_i - s_i, |s_i| ≤ band, u, v ≥ 0."""
+    """min Σ above·u_i + below·vᵢ subject to u_i - vᵢ = r_i - sᵢ, |sᵢ| ≤ band, u, v ≥ 0."""
     import scipy.sparse
     from scipy.optimize import linprog
 

@@ -57,10 +57,13 @@ def memorise(
         first = table.setdefault(key, row)
         if labels[first] != labels[row]:
             conflicts.append((first, row))
-    if default is None:
-        values, counts = np.unique(labels, return_counts=True)
-        default = values[np.argmax(counts)].item()
-    return Memoriser({k: labels[row].item() for k, row in table.items()}, default, chosen, tuple(conflicts))
+    fallback = _commonest(labels) if default is None else default
+    return Memoriser({k: labels[row].item() for k, row in table.items()}, fallback, chosen, tuple(conflicts))
+
+
+def _commonest(labels: np.ndarray) -> Label:
+    values, counts = np.unique(labels, return_counts=True)
+    return values[np.argmax(counts)].item()
 
 
 def usable_columns(inputs: Real[np.ndarray, "n d"]) -> Bool[np.ndarray, " d"]:

@@ -68,7 +68,7 @@ def train_masked(
     start: Model,
     mask: Model,
     optimiser: optax.GradientTransformation,
-    steps: int,
+    num_steps: int,
     *arrays: PyTree,
 ) -> tuple[Model, Float[Array, " steps"]]:
     """Train only the weights that the mask keeps: the others are 0 at the start and their gradient is 0.
@@ -79,7 +79,7 @@ def train_masked(
     >>> end["w"].round(3).tolist()
     [[1.0, 0.0]]
     """
-    return minimise(_Masked(objective), apply_mask(start, mask), optimiser, steps, mask, *arrays)
+    return minimise(_Masked(objective), apply_mask(start, mask), optimiser, num_steps, mask, *arrays)
 
 
 class _Masked(eqx.Module):
@@ -96,7 +96,7 @@ def train_with_fresh_masks(
     start: Model,
     share: float | Float[Array, ""],
     optimiser: optax.GradientTransformation,
-    steps: int,
+    num_steps: int,
     *arrays: PyTree,
     key: PRNGKeyArray,
 ) -> tuple[Model, Float[Array, " steps"]]:
@@ -123,5 +123,7 @@ def train_with_fresh_masks(
         change, memory = optimiser.update(gradient, memory, parameters)
         return (optax.apply_updates(parameters, change), memory), value
 
-    (parameters, _), losses = jax.lax.scan(step, (parameters, optimiser.init(parameters)), jax.random.split(key, steps))
+    (parameters, _), losses = jax.lax.scan(
+        step, (parameters, optimiser.init(parameters)), jax.random.split(key, num_steps)
+    )
     return eqx.combine(parameters, rest), losses

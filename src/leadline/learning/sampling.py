@@ -15,7 +15,7 @@ Scheme = Literal["replacement", "permuted"]
 
 
 def draw_batches(
-    samples: int, batch: int, steps: int, *, scheme: Scheme = "replacement", key: PRNGKeyArray
+    samples: int, batch: int, num_steps: int, *, scheme: Scheme = "replacement", key: PRNGKeyArray
 ) -> Int[Array, "steps batch"]:
     """The indices of each step's batch: independent and uniform, or cut from one permutation an epoch.
 
@@ -23,18 +23,18 @@ def draw_batches(
     [[0, 1, 2, 3, 4, 5]]
     """
     if scheme == "permuted":
-        return batch_sequence(samples, batch, steps, key=key)
+        return batch_sequence(samples, batch, num_steps, key=key)
     if scheme != "replacement":
         raise ValueError(f"draw_batches got scheme '{scheme}'; choose 'replacement' or 'permuted'.")
     if batch < 1 or samples < 1:
         raise ValueError(f"draw_batches got batch {batch} of {samples} samples; both must be at least 1.")
-    return jax.random.randint(key, (steps, batch), 0, samples)
+    return jax.random.randint(key, (num_steps, batch), 0, samples)
 
 
 def sgd_path(
     loss: Callable[..., Float[Array, ""]],
     start: Float[Array, " p"],
-    step: float | Float[Array, ""],
+    step_size: float | Float[Array, ""],
     batches: Int[Array, "steps batch"],
     *arrays: Num[Array | np.ndarray, "n ..."],
 ) -> Float[Array, "steps+1 p"]:
@@ -48,7 +48,7 @@ def sgd_path(
     [0.0, 0.5, 1.75]
     """
     arrays = tuple(jnp.asarray(a) for a in arrays)
-    return _sgd_path(loss, start, jnp.asarray(step, start.dtype), batches, arrays)
+    return _sgd_path(loss, start, jnp.asarray(step_size, start.dtype), batches, arrays)
 
 
 def _path(loss, start, step, batches, arrays):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Real
 
-from leadline.learning.linear import design, namespace, sample
+from .regression.linear import design, namespace, sample
 
 
 class Standardised(NamedTuple):
@@ -41,7 +41,7 @@ def log_inputs(x: Real[np.ndarray, "n d"], *, plus_one: bool = False) -> Float[n
     return np.log1p(x) if plus_one else np.log(x)
 
 
-class DescentLaw(NamedTuple):
+class DescentCurve(NamedTuple):
     """Gradient descent on (1/n)‖Xw − y‖² from w = 0 with step 1/L, solved exactly.
 
     The excess loss after t steps is Σᵢ excessᵢ (1 − λᵢ/L)^(2t) over the Hessian's eigenvalues λᵢ > 0, L the largest.
@@ -75,16 +75,16 @@ class DescentLaw(NamedTuple):
         return high
 
 
-def descent_law(x: Real[np.ndarray, "n d"], y: Real[np.ndarray, " n"], *, intercept: bool = True) -> DescentLaw:
+def descent_curve(x: Real[np.ndarray, "n d"], y: Real[np.ndarray, " n"], *, intercept: bool = True) -> DescentCurve:
     """How gradient descent on least squares converges, from the singular values of X.
 
-    >>> law = descent_law(np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0.0, 1.0]), intercept=False)
+    >>> law = descent_curve(np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0.0, 1.0]), intercept=False)
     >>> law.condition, law.excess_after(np.array([0, 1])).tolist()
     (4.0, [0.5, 0.28125])
     """
-    _, x, y = sample(np.asarray(x), np.asarray(y))
+    x, y = (np.asarray(part) for part in sample(np.asarray(x), np.asarray(y))[1:])
     matrix = design(x, intercept=intercept)
     n = len(y)
     u, s, _ = np.linalg.svd(matrix, full_matrices=False)
     kept = s > max(matrix.shape) * np.finfo(s.dtype).eps * s[0]
-    return DescentLaw(2 * s[kept] ** 2 / n, (u.T @ y)[kept] ** 2 / n)
+    return DescentCurve(2 * s[kept] ** 2 / n, (u.T @ y)[kept] ** 2 / n)

@@ -92,10 +92,10 @@ class SealedPart:
 
 
 def _three(shares: Sequence[float]) -> np.ndarray:
-    shares = np.asarray(shares, float)
-    if shares.shape != (3,) or (shares < 0).any() or not np.isclose(shares.sum(), 1.0):
-        raise ValueError(f"A split needs three shares (train, validation, test) with sum 1; got {shares.tolist()}.")
-    return shares
+    three = np.asarray(shares, float)
+    if three.shape != (3,) or (three < 0).any() or not np.isclose(three.sum(), 1.0):
+        raise ValueError(f"A split needs three shares (train, validation, test) with sum 1; got {three.tolist()}.")
+    return three
 
 
 def _deal(rows: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:

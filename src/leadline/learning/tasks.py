@@ -8,9 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 from leadline.data import generator
-from leadline.learning.erm import RiskMinimum, minimise_risk
-from leadline.learning.hypotheses import LinearClass
-from leadline.learning.laws import Law, Sample
+
+from .risk.distributions import Distribution, Sample
+from .risk.erm import RiskMinimum, minimise_risk
+from .risk.hypotheses import LinearClass
 
 
 @dataclass(frozen=True)
@@ -21,15 +22,15 @@ class Task:
     empirical risk minimisation unless another map (features, targets) → parameters is given.
 
     >>> import jax
-    >>> from leadline.learning import UniformInputs, RegressionLaw, noise_law, polynomials
-    >>> law = RegressionLaw(lambda x: x[..., 0] ** 2, UniformInputs(), noise_law("gaussian", 1e-9))
+    >>> from leadline.learning import UniformInputs, RegressionDistribution, noise_distribution, polynomials
+    >>> law = RegressionDistribution(lambda x: x[..., 0] ** 2, UniformInputs(), noise_distribution("gaussian", 1e-9))
     >>> task = Task(law, polynomials(2))
     >>> train, test = task.draw(20, 5, key=jax.random.key(0))
     >>> bool(abs(task.learn(train)(test.x) - test.y).max() < 1e-6)
     True
     """
 
-    law: Law
+    law: Distribution
     hypotheses: LinearClass
     loss: str = "squared"
     algorithm: Callable[..., Any] | None = None

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from leadline.memories.crosstalk import bit_flip_gaussian, bit_flip_probability
-from leadline.memories.dynamics import asynchronous
-from leadline.memories.hopfield import FactoredHopfield
+from .crosstalk import bit_flip_gaussian, bit_flip_probability
+from .dynamics import asynchronous
+from .hopfield import FactoredHopfield
 
 
 class CriticalPoint(NamedTuple):
@@ -21,7 +21,7 @@ class CriticalPoint(NamedTuple):
 
 
 def _load_at(y: float) -> float:
-    """The load alpha at which y solves y (sqrt(2 alpha) + (2/sqrt pi) exp(-y^2)) = erf(y)."""
+    """The load alpha at which y solves y (√(2 alpha) + (2/sqrt pi) exp(-y²)) = erf(y)."""
     from scipy.special import erf
 
     return 0.5 * (erf(y) / y - 2 / np.sqrt(np.pi) * np.exp(-(y**2))) ** 2
@@ -54,7 +54,7 @@ def critical_load() -> CriticalPoint:
 
 def mean_field_overlap(load: float) -> float:
     """The overlap m = erf(y) of the state reached from a stored pattern, y the largest root of
-    y (sqrt(2 alpha) + (2/sqrt pi) exp(-y^2)) = erf(y), at load alpha = n/d; 0 above the critical load.
+    y (√(2 alpha) + (2/sqrt pi) exp(-y²)) = erf(y), at load alpha = n/d; 0 above the critical load.
 
     >>> [round(mean_field_overlap(alpha), 3) for alpha in (0.1, 0.12, 0.13, 0.14)]
     [0.998, 0.993, 0.987, 0.0]
@@ -67,7 +67,7 @@ def mean_field_overlap(load: float) -> float:
     lowest = _critical_root()
     if load > _load_at(lowest):
         return 0.0
-    # Beyond its maximum the load falls with y, and erf(y)/y < 1/y bounds the root: 1/(2 y^2) > alpha.
+    # Beyond its maximum the load falls with y, and erf(y)/y < 1/y bounds the root: 1/(2 y²) > alpha.
     highest = max(1 / np.sqrt(2 * load), lowest)
     if _load_at(highest) >= load:
         return float(erf(highest))
@@ -113,7 +113,7 @@ def _overlaps(keys, counts, slots, d, cues, sweeps):
 
 
 def perfect_storage(n: int, d: int, *, patterns: str = "one") -> float:
-    """(1-p)^d, the chance that one given pattern is a fixed point, or (1-p)^{nd} for all n, p = `bit_flip_probability`.
+    """(1-p)ᵈ, the chance that one given pattern is a fixed point, or (1-p)^{nd} for all n, p = `bit_flip_probability`.
 
     Bits are taken as independent, which they are only nearly; 1 - d p and 1 - n d p are strict lower bounds.
 

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 
-from leadline.memories.hopfield import check_signs
+from .hopfield import check_signs
 
 
 def crosstalk_sums(patterns: Num[Array | np.ndarray, "n d"]) -> Num[Array, "n d"]:
     """d C_{t,i} = sum_{r != t} sum_{j != i} x_{r,i} x_{r,j} x_{t,j}: what the other patterns add to bit i of pattern t.
 
-    Under Hebb's rule with zero diagonal, d sum_j w_ij x_{t,j} = (d-1) x_{t,i} + d C_{t,i}. Integer patterns give exact
+    Under Hebb's rule with zero diagonal, d Σⱼ w_ij x_{t,j} = (d-1) x_{t,i} + d C_{t,i}. Integer patterns give exact
     integers; the sums come from the n x n overlaps of the patterns, not from weights.
 
     >>> import jax.numpy as jnp
@@ -22,7 +22,7 @@ def crosstalk_sums(patterns: Num[Array | np.ndarray, "n d"]) -> Num[Array, "n d"
     """
     check_signs(patterns, "The patterns")
     patterns = jnp.asarray(patterns)
-    gram = jnp.fill_diagonal(patterns @ patterns.T, 0, inplace=False)  # sum_j x_{r,j} x_{t,j}, r != t
+    gram = jnp.fill_diagonal(patterns @ patterns.T, 0, inplace=False)  # Σⱼ x_{r,j} x_{t,j}, r != t
     return gram @ patterns - (len(patterns) - 1) * patterns  # the term j = i is x_{t,i} for each r
 
 
@@ -66,7 +66,7 @@ def bit_flip_probability(
 def bit_flip_gaussian(
     n: int | float | Num[np.ndarray, " k"], d: int | float | Num[np.ndarray, " k"], *, self_coupling: bool = False
 ) -> float | Float[np.ndarray, " k"]:
-    """The same chance with S taken as normal: Q(T/sqrt((n-1)(d-1))), that is Q(sqrt((d-1)/(n-1))) without diagonal.
+    """The same chance with S taken as normal: Q(T/√((n-1)(d-1))), that is Q(√((d-1)/(n-1))) without diagonal.
 
     >>> round(bit_flip_gaussian(138, 1000, self_coupling=True), 5)
     0.00106
@@ -79,7 +79,7 @@ def bit_flip_gaussian(
 
 
 def bit_flip_limit(load: float | Float[np.ndarray, " k"]) -> float | Float[np.ndarray, " k"]:
-    """The limit for d -> infinity at load alpha = n/d: Q(sqrt(1/alpha)) = (1 - erf(sqrt(1/(2 alpha))))/2.
+    """The limit for d -> infinity at load alpha = n/d: Q(√(1/alpha)) = (1 - erf(√(1/(2 alpha))))/2.
 
     >>> round(bit_flip_limit(1.0), 4)
     0.1587
@@ -102,7 +102,7 @@ def sample_unstable_bits(
     """Count the bits that one update turns round, in each of the first `observed` (all n) patterns of each set.
 
     Each of the `sets` is a new draw of n patterns of d fair signs, stored by Hebb's rule; sets are independent,
-    patterns within one nearly so. Exact in float32, for n d < 2^24. Calls with equal `slots` >= n share one compiled
+    patterns within one nearly so. Exact in float32, for n d < 2^24. Calls with equal `slots` ≥ n share one compiled
     function, whatever their n.
 
     >>> import jax
@@ -133,7 +133,7 @@ def _unstable_bits(keys, n, removed, slots, d, rows):
 
 
 def _margin(n, d, self_coupling: bool):
-    """T: the signal in d x_{t,i} h_i that the sum S has to overcome."""
+    """T: the signal in d x_{t,i} hᵢ that the sum S has to overcome."""
     return d + n - 1 if self_coupling else d - 1
 
 

@@ -7,9 +7,10 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from leadline.memories.hopfield import sgn
+from .hopfield import sgn
 
 Patterns = Float[Array | np.ndarray, "n d"]
 States = Float[Array | np.ndarray, "b d"]
@@ -94,7 +95,7 @@ def dense_fields(
 def dense_retrieve(
     patterns: Patterns, cues: States, *, energy: Exponential | Power = EXPONENTIAL, sweeps: int = 100
 ) -> Float[Array, "b d"]:
-    """Run X_i <- sgn(field_i), sgn(0) = +1, one neuron after the other in cyclic order, from every cue.
+    """Run X_i ← sgn(field_i), sgn(0) = +1, one neuron after the other in cyclic order, from every cue.
 
     E(X) = -Σₜ F(xₜ·X) never rises. Stops when a sweep changes nothing, or after the given number of sweeps. Patterns
     and cues are rows of ±1; the overlaps xₜ·X are kept up to date, so a sweep costs O(b n d).
@@ -156,7 +157,7 @@ def _checked(patterns, states):
             f"Patterns {patterns.shape} and states {states.shape} do not match: their shapes must be (n, d) and (b, d)."
         )
     for name, values in (("patterns", patterns), ("states", states)):
-        if not isinstance(values, jax.core.Tracer) and not np.all(np.abs(values) == 1):
+        if not isinstance(values, Tracer) and not np.all(np.abs(values) == 1):
             raise ValueError(f"The {name} must consist of -1 and +1: map other values to signs first.")
     dtype = jnp.result_type(patterns, states)
     return jnp.asarray(patterns, dtype), jnp.asarray(states, dtype)

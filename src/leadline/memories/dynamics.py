@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray
 
-from leadline.memories.hopfield import FactoredHopfield, HopfieldNetwork, check_signs, energy, sgn
+from .hopfield import FactoredHopfield, HopfieldNetwork, check_signs, energy, sgn
 
 BLOCK = 32  # fastest on a CPU at d = 1000..4000 with 50..300 states; the result does not depend on it
 
@@ -50,7 +50,7 @@ def asynchronous(
     sweeps: int = 200,
     key: PRNGKeyArray | None = None,
 ) -> Retrieval:
-    """Visit the neurons one by one, X_i <- sgn(sum_j w_ij X_j - b_i) with sgn(0) = +1, until a sweep changes nothing.
+    """Visit the neurons one by one, X_i ← sgn(Σⱼ w_ij X_j - bᵢ) with sgn(0) = +1, until a sweep changes nothing.
 
     `order` is "cyclic", or "random" with a `key`: a new permutation for each sweep, shared by all states of the batch.
     At most `sweeps` sweeps are made.
@@ -81,7 +81,7 @@ def glauber(
     sweeps: int,
     key: PRNGKeyArray,
 ) -> Float[Array, "*batch d"]:
-    """Heat-bath updates: X_i <- +1 with probability 1/(1 + exp(-2 h_i/T)), in cyclic sweeps.
+    """Heat-bath updates: X_i ← +1 with probability 1/(1 + exp(-2 hᵢ/T)), in cyclic sweeps.
 
     Their stationary law is the Boltzmann law, proportional to exp(-H(X)/T). At T = 0 they are `asynchronous`.
 
@@ -99,9 +99,9 @@ def glauber(
 
 
 def synchronous(
-    network: HopfieldNetwork | FactoredHopfield, states: Num[Array | np.ndarray, "*batch d"], *, steps: int = 1000
+    network: HopfieldNetwork | FactoredHopfield, states: Num[Array | np.ndarray, "*batch d"], *, num_steps: int = 1000
 ) -> SynchronousRun:
-    """Update all neurons at once, X <- sgn(W X - b). For symmetric W every run ends with period 1 or 2.
+    """Update all neurons at once, X ← sgn(W X - b). For symmetric W every run ends with period 1 or 2.
 
     >>> import jax.numpy as jnp
     >>> network = HopfieldNetwork(jnp.array([[0.0, -1.0], [-1.0, 0.0]]))
@@ -110,7 +110,7 @@ def synchronous(
     2
     """
     batch, flat = _flatten(network, states)
-    final, count, period = _run_synchronous(network, flat.T, jnp.asarray(steps))
+    final, count, period = _run_synchronous(network, flat.T, jnp.asarray(num_steps))
     return SynchronousRun(final.reshape(*batch, -1), count.reshape(batch), period.reshape(batch))
 
 
@@ -121,7 +121,7 @@ def trace(
     *,
     bias: Num[Array | np.ndarray, " d"] | None = None,
 ) -> Trace:
-    """Follow one state visit by visit, X_i <- sgn(h_i), under any square matrix, also one that breaks the assumptions.
+    """Follow one state visit by visit, X_i ← sgn(hᵢ), under any square matrix, also one that breaks the assumptions.
 
     >>> import jax.numpy as jnp
     >>> path = trace(jnp.array([[0.0, 1.0], [-1.0, 0.0]]), jnp.array([1.0, 1.0]), jnp.array([0, 1, 0, 1]))
@@ -210,9 +210,9 @@ def _heat(network, states, temperature, sweeps, key):
     order = _padded(jnp.arange(states.shape[0]))
 
     def sweep(step, carry):
-        # P(h + T/2 L >= 0) = 1/(1 + exp(-2h/T)) for logistic L: a heat-bath step is a sign with a noisy field.
+        # P(h + T/2 L ≥ 0) = 1/(1 + exp(-2h/T)) for logistic L: a heat-bath step is a sign with a noisy field.
         logistic = jax.random.logistic(jax.random.fold_in(key, step), states.shape, states.dtype)
-        return _sweep(network, *carry, order, noise=0.5 * temperature * logistic)
+        return _sweep(network, *carry, order=order, noise=0.5 * temperature * logistic)
 
     return jax.lax.fori_loop(0, sweeps, sweep, (states, network.summarise(states)))[0]
 

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Num
 
 
@@ -20,7 +20,7 @@ def energy(
     states: Num[Array | np.ndarray, "*batch d"],
     bias: Num[Array | np.ndarray, " d"] | None = None,
 ) -> Num[Array, "*batch"]:
-    """H(X) = -1/2 sum_ij w_ij X_i X_j + sum_i b_i X_i, for any square matrix (nothing is assumed of it).
+    """H(X) = -1/2 sum_ij w_ij X_i X_j + Σᵢ bᵢ X_i, for any square matrix (nothing is assumed of it).
 
     >>> import jax.numpy as jnp
     >>> energy(jnp.array([[0.0, 1.0], [1.0, 0.0]]), jnp.array([[1.0, 1.0], [1.0, -1.0]])).tolist()
@@ -36,7 +36,7 @@ def local_fields(
     states: Num[Array | np.ndarray, "*batch d"],
     bias: Num[Array | np.ndarray, " d"] | None = None,
 ) -> Num[Array, "*batch d"]:
-    """h_i = sum_j w_ij X_j - b_i, for any square matrix."""
+    """hᵢ = Σⱼ w_ij X_j - bᵢ, for any square matrix."""
     fields = jnp.asarray(states) @ jnp.asarray(weights).T
     return fields if bias is None else fields - jnp.asarray(bias)
 
@@ -56,7 +56,7 @@ def overlaps(
 
 def check_signs(array, name: str) -> None:
     """Raise unless every value is -1 or +1; a traced array has no values to look at and passes."""
-    if not isinstance(array, jax.core.Tracer) and not np.all(np.abs(array) == 1):  # NumPy: nothing to compile
+    if not isinstance(array, Tracer) and not np.all(np.abs(array) == 1):  # NumPy: nothing to compile
         raise ValueError(f"{name} must hold only -1 and +1, but other values were found: map bits with 2*b - 1 first.")
 
 
@@ -68,7 +68,7 @@ class Block(NamedTuple):
 
 
 class HopfieldNetwork(eqx.Module):
-    """States X in {-1, +1}^d with energy H(X) = -1/2 sum_ij w_ij X_i X_j + sum_i b_i X_i, w_ij = w_ji, w_ii = 0.
+    """States X in {-1, +1}^d with energy H(X) = -1/2 sum_ij w_ij X_i X_j + Σᵢ bᵢ X_i, w_ij = w_ji, w_ii = 0.
 
     The weights are a dense (d, d) matrix and are checked. For patterns stored by Hebb's rule or by projection,
     `FactoredHopfield` runs faster at n < d patterns.
@@ -90,9 +90,9 @@ class HopfieldNetwork(eqx.Module):
             else weights
         )
         bias = jnp.zeros(weights.shape[0], weights.dtype) if bias is None else jnp.asarray(bias, weights.dtype)
-        if not isinstance(weights, jax.core.Tracer):
+        if not isinstance(weights, Tracer):
             check_weights(weights)
-        if not isinstance(bias, jax.core.Tracer) and not bool(jnp.isfinite(bias).all()):
+        if not isinstance(bias, Tracer) and not bool(jnp.isfinite(bias).all()):
             raise ValueError("The bias holds NaN or infinite values: pass finite numbers.")
         self.weights, self.bias = weights, bias
 
@@ -102,7 +102,7 @@ class HopfieldNetwork(eqx.Module):
         return 1.0
 
     def fields(self, states: Num[Array | np.ndarray, "*batch d"]) -> Float[Array, "*batch d"]:
-        """h_i = sum_j w_ij X_j - b_i."""
+        """hᵢ = Σⱼ w_ij X_j - bᵢ."""
         return local_fields(self.weights, states, self.bias)
 
     def energy(self, states: Num[Array | np.ndarray, "*batch d"]) -> Float[Array, "*batch"]:
@@ -123,7 +123,7 @@ class HopfieldNetwork(eqx.Module):
 
 
 class FactoredHopfield(eqx.Module):
-    """The same network with W = u (F^T F - diag(r)) for a factor F (n, d): memory and fields cost O(n d), not O(d^2).
+    """The same network with W = u (Fᵀ F - diag(r)) for a factor F (n, d): memory and fields cost O(n d), not O(d²).
 
     Hebb's rule has F = patterns, u = 1/d, r_i = n. Its fields are then sums of integers divided once, so ties are exact
     while n d < 2^24 in float32. The projection rule has F with orthonormal rows, u = 1. A smaller r keeps a
@@ -157,7 +157,7 @@ class FactoredHopfield(eqx.Module):
         return self.unit * (self.factor.T @ self.factor - jnp.diag(self.removed))
 
     def fields(self, states: Num[Array | np.ndarray, "*batch d"]) -> Float[Array, "*batch d"]:
-        """h_i = sum_j w_ij X_j - b_i."""
+        """hᵢ = Σⱼ w_ij X_j - bᵢ."""
         states = jnp.asarray(states)
         return self.unit * ((states @ self.factor.T) @ self.factor - self.removed * states) - self.bias
 

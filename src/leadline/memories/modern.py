@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 Patterns = Float[Array | np.ndarray, "n d"]
@@ -16,13 +17,13 @@ def modern_weights(patterns: Patterns, states: States, *, beta: Scale) -> Float[
     >>> modern_weights(jnp.eye(2), jnp.eye(2)[:1], beta=jnp.log(3.0)).round(2).tolist()
     [[0.75, 0.25]]
     """
-    if not isinstance(beta, jax.core.Tracer) and beta < 0:
+    if not isinstance(beta, Tracer) and beta < 0:
         raise ValueError(f"The inverse temperature beta must not be negative, and is {beta}.")
     return jax.nn.softmax(beta * (jnp.asarray(states) @ jnp.asarray(patterns).T), axis=-1)
 
 
 def modern_update(patterns: Patterns, states: States, *, beta: Scale) -> Float[Array, "b d"]:
-    """ξ <- Xᵀ softmax(β X ξ), the patterns being the rows of X: never raises `modern_energy` (Ramsauer et al. 2021).
+    """ξ ← Xᵀ softmax(β X ξ), the patterns being the rows of X: never raises `modern_energy` (Ramsauer et al. 2021).
 
     β = 0 gives the mean of all patterns, β -> ∞ the pattern with the largest inner product.
 
@@ -45,7 +46,7 @@ def modern_associate(
 
 
 def modern_retrieve(
-    patterns: Patterns, states: States, *, beta: Scale, steps: int = 100, tolerance: float = 1e-6
+    patterns: Patterns, states: States, *, beta: Scale, num_steps: int = 100, tolerance: float = 1e-6
 ) -> Float[Array, "b d"]:
     """Repeat `modern_update` until no coordinate moves by more than the tolerance, or for the given number of steps.
 
@@ -57,7 +58,7 @@ def modern_retrieve(
 
     def moving(carry):
         step, _, largest = carry
-        return (step < steps) & (largest > tolerance)
+        return (step < num_steps) & (largest > tolerance)
 
     def move(carry):
         step, states, _ = carry
@@ -73,7 +74,7 @@ def modern_energy(patterns: Patterns, states: States, *, beta: Scale) -> Float[A
     >>> modern_energy(jnp.array([[3.0, 4.0]]), jnp.array([[3.0, 4.0]]), beta=1.0).tolist()
     [-12.5]
     """
-    if not isinstance(beta, jax.core.Tracer) and beta <= 0:
+    if not isinstance(beta, Tracer) and beta <= 0:
         raise ValueError(f"The energy divides by the inverse temperature beta, which must be positive and is {beta}.")
     states = jnp.asarray(states)
     return -jax.nn.logsumexp(beta * (states @ jnp.asarray(patterns).T), axis=-1) / beta + (states**2).sum(-1) / 2

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray
 
-from leadline.memories.dynamics import asynchronous
-from leadline.memories.hopfield import FactoredHopfield, HopfieldNetwork, check_signs, sgn
+from .dynamics import asynchronous
+from .hopfield import FactoredHopfield, HopfieldNetwork, check_signs, sgn
 
 
 class Stability(NamedTuple):
-    """Per pattern: is it a fixed point, which share of its bits is, and its minimal stability min_i x_{t,i} h_i."""
+    """Per pattern: is it a fixed point, which share of its bits is, and its minimal stability min_i x_{t,i} hᵢ."""
 
     fixed: Bool[Array, " n"]
     bits: Float[Array, " n"]
@@ -30,7 +30,7 @@ class Basin(NamedTuple):
 def measure_stability(
     network: HopfieldNetwork | FactoredHopfield, patterns: Num[Array | np.ndarray, "n d"]
 ) -> Stability:
-    """Bit i of pattern t is fixed if sgn(h_i) = x_{t,i}; a tie h_i = 0 fixes +1 only. One matrix product.
+    """Bit i of pattern t is fixed if sgn(hᵢ) = x_{t,i}; a tie hᵢ = 0 fixes +1 only. One matrix product.
 
     >>> import jax
     >>> from leadline import data, memories

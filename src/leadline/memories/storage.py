@@ -1,20 +1,20 @@
 """Two rules that store patterns of signs in the weights of a Hopfield network."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
-from leadline.memories.hopfield import FactoredHopfield, check_signs
+from .hopfield import FactoredHopfield, check_signs
 
 
 def hebbian_network(
     patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool = False, slots: int | None = None
 ) -> FactoredHopfield:
-    """Hebb's rule W = (1/d) sum_t x_t x_t^T, with the diagonal n/d removed unless `self_coupling`.
+    """Hebb's rule W = (1/d) sum_t x_t x_tᵀ, with the diagonal n/d removed unless `self_coupling`.
 
     The network keeps the patterns instead of W: a field costs O(n) given the overlaps, and ties are exact. Networks of
-    equal `slots` >= n (empty ones stay without effect) share one compiled run, whatever their n.
+    equal `slots` ≥ n (empty ones stay without effect) share one compiled run, whatever their n.
 
     >>> import jax
     >>> from leadline import data
@@ -32,7 +32,7 @@ def hebbian_network(
 
 
 def hebbian(patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool = False) -> Float[Array, "d d"]:
-    """The weight matrix of Hebb's rule, W = (1/d) sum_t x_t x_t^T with the diagonal set to 0 (unless `self_coupling`).
+    """The weight matrix of Hebb's rule, W = (1/d) sum_t x_t x_tᵀ with the diagonal set to 0 (unless `self_coupling`).
 
     >>> import jax.numpy as jnp
     >>> hebbian(jnp.array([[1.0, -1.0], [1.0, 1.0], [1.0, 1.0]])).tolist()
@@ -44,7 +44,7 @@ def hebbian(patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool = F
 
 
 def add_pattern(weights: Float[Array, "d d"], pattern: Num[Array | np.ndarray, " d"]) -> Float[Array, "d d"]:
-    """Store one more pattern by Hebb's rule: W + (x x^T - I)/d.
+    """Store one more pattern by Hebb's rule: W + (x xᵀ - I)/d.
 
     >>> import jax.numpy as jnp
     >>> add_pattern(jnp.zeros((2, 2)), jnp.array([1.0, -1.0])).tolist()
@@ -54,7 +54,7 @@ def add_pattern(weights: Float[Array, "d d"], pattern: Num[Array | np.ndarray, "
 
 
 def remove_pattern(weights: Float[Array, "d d"], pattern: Num[Array | np.ndarray, " d"]) -> Float[Array, "d d"]:
-    """Forget a pattern stored by Hebb's rule: W - (x x^T - I)/d, the inverse of `add_pattern`."""
+    """Forget a pattern stored by Hebb's rule: W - (x xᵀ - I)/d, the inverse of `add_pattern`."""
     return weights - _hebbian_term(weights, pattern)
 
 
@@ -71,10 +71,10 @@ def projection_network(patterns: Num[Array | np.ndarray, "n d"]) -> FactoredHopf
 
 
 def projection(patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool = False) -> Float[Array, "d d"]:
-    """The pseudo-inverse rule W = P^T (P P^T)^{-1} P, with the diagonal removed unless `self_coupling`.
+    """The pseudo-inverse rule W = Pᵀ (P Pᵀ)^{-1} P, with the diagonal removed unless `self_coupling`.
 
     P has the patterns as rows, which must be linearly independent. W x_t = x_t before the diagonal is removed; after
-    it x_{t,i} h_i = 1 - W_ii, so that every pattern stays a fixed point while max_i W_ii < 1, up to n < d patterns
+    it x_{t,i} hᵢ = 1 - W_ii, so that every pattern stays a fixed point while max_i W_ii < 1, up to n < d patterns
     (Personnaz, Guyon and Dreyfus 1985).
 
     >>> import jax.numpy as jnp
@@ -102,9 +102,9 @@ def _hebbian_term(weights: Float[Array, "d d"], pattern: Num[Array | np.ndarray,
 def _orthonormal_rows(patterns: Num[Array | np.ndarray, "n d"]) -> Float[Array, "n d"]:
     patterns = _as_patterns(patterns)
     n, d = patterns.shape
-    # P^T = Q R gives P^T (P P^T)^{-1} P = Q Q^T without squaring the condition number of P.
+    # Pᵀ = Q R gives Pᵀ (P Pᵀ)^{-1} P = Q Qᵀ without squaring the condition number of P.
     q, r = jnp.linalg.qr(patterns.T)
-    if not isinstance(r, jax.core.Tracer):
+    if not isinstance(r, Tracer):
         new_direction = np.abs(np.diag(np.asarray(r)))  # distance of each pattern from the span of those before it
         if n > d or new_direction.min() < d * np.sqrt(d) * np.finfo(patterns.dtype).eps:
             raise ValueError(

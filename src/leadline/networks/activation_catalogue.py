@@ -9,14 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .activations import (
-    ACTIVATIONS,
-    gelu_derivative,
-    heaviside,
-    sigmoid_derivative,
-    swish_derivative,
-    tanh_derivative,
-)
+from .activations import ACTIVATIONS, gelu_derivative, heaviside, sigmoid_derivative, swish_derivative, tanh_derivative
 
 Function = Callable[[Float[Array, "..."]], Float[Array, "..."]]
 
@@ -82,30 +75,73 @@ def _within_one(z: Float[Array, "..."]) -> Float[Array, "..."]:
 _STEP = {"limits": (0.0, 1.0), "values": (0.0, 1.0), "lipschitz": math.inf, "monotone": "weakly", "kinks": (0.0,)}
 _WHOLE = {"limits": (-math.inf, math.inf), "values": (-math.inf, math.inf)}
 _FACTS = {
-    "identity": dict(derivative=jnp.ones_like, **_WHOLE, lipschitz=1.0, monotone="strictly", homogeneous=True,
-                     odd=True),
-    "tanh": dict(derivative=tanh_derivative, limits=(-1.0, 1.0), values=(-1.0, 1.0), lipschitz=1.0,
-                 monotone="strictly", odd=True),
-    "sigmoid": dict(derivative=sigmoid_derivative, limits=(0.0, 1.0), values=(0.0, 1.0), lipschitz=0.25,
-                    monotone="strictly"),
-    "softplus": dict(derivative=jax.nn.sigmoid, limits=(0.0, math.inf), values=(0.0, math.inf), lipschitz=1.0,
-                     monotone="strictly"),
-    "relu": dict(derivative=heaviside, limits=(0.0, math.inf), values=(0.0, math.inf), lipschitz=1.0,
-                 monotone="weakly", homogeneous=True, kinks=(0.0,), subdifferential=(0.0, 1.0)),
-    "leaky_relu": dict(derivative=_leaky_slope, **_WHOLE, lipschitz=1.0, monotone="strictly", homogeneous=True,
-                       kinks=(0.0,), subdifferential=(0.01, 1.0)),
-    "absolute": dict(derivative=jnp.sign, limits=(math.inf, math.inf), values=(0.0, math.inf), lipschitz=1.0,
-                     monotone="no", homogeneous=True, kinks=(0.0,), subdifferential=(-1.0, 1.0)),
-    "swish": dict(derivative=swish_derivative, limits=(0.0, math.inf), values=(-0.2784645427610738, math.inf),
-                  lipschitz=1.0998393201288669, monotone="no"),
-    "gelu": dict(derivative=gelu_derivative, limits=(0.0, math.inf), values=(-0.1699712074822765, math.inf),
-                 lipschitz=1.128904145185155, monotone="no"),
-    "gelu_tanh": dict(derivative=_gelu_tanh_derivative, limits=(0.0, math.inf), values=(-0.1700407505166628, math.inf),
-                      lipschitz=1.1289930686587718, monotone="no"),
+    "identity": dict(
+        derivative=jnp.ones_like, **_WHOLE, lipschitz=1.0, monotone="strictly", homogeneous=True, odd=True
+    ),
+    "tanh": dict(
+        derivative=tanh_derivative, limits=(-1.0, 1.0), values=(-1.0, 1.0), lipschitz=1.0, monotone="strictly", odd=True
+    ),
+    "sigmoid": dict(
+        derivative=sigmoid_derivative, limits=(0.0, 1.0), values=(0.0, 1.0), lipschitz=0.25, monotone="strictly"
+    ),
+    "softplus": dict(
+        derivative=jax.nn.sigmoid, limits=(0.0, math.inf), values=(0.0, math.inf), lipschitz=1.0, monotone="strictly"
+    ),
+    "relu": dict(
+        derivative=heaviside,
+        limits=(0.0, math.inf),
+        values=(0.0, math.inf),
+        lipschitz=1.0,
+        monotone="weakly",
+        homogeneous=True,
+        kinks=(0.0,),
+        subdifferential=(0.0, 1.0),
+    ),
+    "leaky_relu": dict(
+        derivative=_leaky_slope,
+        **_WHOLE,
+        lipschitz=1.0,
+        monotone="strictly",
+        homogeneous=True,
+        kinks=(0.0,),
+        subdifferential=(0.01, 1.0),
+    ),
+    "absolute": dict(
+        derivative=jnp.sign,
+        limits=(math.inf, math.inf),
+        values=(0.0, math.inf),
+        lipschitz=1.0,
+        monotone="no",
+        homogeneous=True,
+        kinks=(0.0,),
+        subdifferential=(-1.0, 1.0),
+    ),
+    "swish": dict(
+        derivative=swish_derivative,
+        limits=(0.0, math.inf),
+        values=(-0.2784645427610738, math.inf),
+        lipschitz=1.0998393201288669,
+        monotone="no",
+    ),
+    "gelu": dict(
+        derivative=gelu_derivative,
+        limits=(0.0, math.inf),
+        values=(-0.1699712074822765, math.inf),
+        lipschitz=1.128904145185155,
+        monotone="no",
+    ),
+    "gelu_tanh": dict(
+        derivative=_gelu_tanh_derivative,
+        limits=(0.0, math.inf),
+        values=(-0.1700407505166628, math.inf),
+        lipschitz=1.1289930686587718,
+        monotone="no",
+    ),
     "heaviside": dict(derivative=jnp.zeros_like, **_STEP),
     "heaviside_closed": dict(derivative=jnp.zeros_like, **_STEP),
     "straight_through": dict(derivative=_within_one, **_STEP),  # its surrogate, which is no derivative
-    "sin": dict(derivative=jnp.cos, limits=(math.nan, math.nan), values=(-1.0, 1.0), lipschitz=1.0, monotone="no",
-                odd=True),
-}  # fmt: skip
+    "sin": dict(
+        derivative=jnp.cos, limits=(math.nan, math.nan), values=(-1.0, 1.0), lipschitz=1.0, monotone="no", odd=True
+    ),
+}
 _CATALOGUE = {name: Activation(name, ACTIVATIONS[name], **facts) for name, facts in _FACTS.items()}

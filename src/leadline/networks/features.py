@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from .fully_connected import MLP
+from .architectures.fully_connected import MLP
 
 Matrix = Float[Array | np.ndarray, "n d"]
 

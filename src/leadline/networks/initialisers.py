@@ -1,6 +1,7 @@
 """Rules for drawing the first weights of a layer; a weight matrix has shape (out, in), as in Equinox."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -8,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 Initialiser = Callable[[PRNGKeyArray, tuple[int, int], jax.typing.DTypeLike], Float[Array, "out in"]]
 
 # Scaled rules: variance scale / fan, with fan the inputs n, the outputs m or their mean.
-_SCALED = {
+_SCALED: dict[str, tuple[float, Literal["fan_in", "fan_out", "fan_avg"], Literal["normal", "uniform"]]] = {
     "lecun": (1.0, "fan_in", "normal"),
     "lecun_uniform": (1.0, "fan_in", "uniform"),
     "lecun_backward": (1.0, "fan_out", "normal"),

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from .fully_connected import MLP
+from .architectures.fully_connected import MLP
 
 
 def parameter_count(model: PyTree) -> int:

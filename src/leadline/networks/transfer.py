@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from leadline.training import minimise
 
-from .fully_connected import MLP
+from .architectures.fully_connected import MLP
 
 
 def partition_at(net: MLP, cut: int) -> tuple[MLP, MLP]:
@@ -54,7 +54,7 @@ def refit_head(
     net: MLP,
     cut: int,
     optimiser: optax.GradientTransformation,
-    steps: int,
+    num_steps: int,
     *arrays: PyTree,
     batch: int | None = None,
     key: PRNGKeyArray | None = None,
@@ -75,7 +75,7 @@ def refit_head(
         return objective(eqx.combine(head, frozen), *arrays)
 
     head, losses = minimise(
-        eqx.Partial(on_head, objective, frozen), head, optimiser, steps, *arrays, batch=batch, key=key
+        eqx.Partial(on_head, objective, frozen), head, optimiser, num_steps, *arrays, batch=batch, key=key
     )
     return eqx.combine(head, frozen), losses
 

@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from leadline.neurons.threshold import Bits, binary_inputs, realised_tables
+from .threshold import Bits, binary_inputs, realised_tables
 
 
 class ThresholdNetwork(eqx.Module):
@@ -64,7 +64,7 @@ def compile_truth_table(table: Bool[Array | np.ndarray, " rows"], *, complement:
 
 
 def compiled_share(dim: int, hidden: int) -> float:
-    """Share of the 2^(2^d) functions that `compile_truth_table` fits into a number of hidden units.
+    """Share of the 2^(2ᵈ) functions that `compile_truth_table` fits into a number of hidden units.
 
     A function with s ones takes min(s, 2ᵈ - s) units, so this is a sum of binomial coefficients.
 
@@ -91,10 +91,10 @@ def functions_with_hidden_units(dim: int, hidden: int) -> int:
     if hidden == 0:
         return 2
     units = _linear_functions(dim)
-    units = units[~units[:, 0]]  # (units, 2^d); the output unit can undo a negation, so one of f and not f is enough
+    units = units[~units[:, 0]]  # (units, 2ᵈ); the output unit can undo a negation, so one of f and not f is enough
     choices = np.array(list(itertools.combinations(range(len(units)), hidden)))
     # The index of the pattern of hidden values at each input; an output function is a table over these indices.
-    index = sum(units[choice].astype(np.uint8) << k for k, choice in enumerate(choices.T))  # (choices, 2^d)
+    index = sum(units[choice].astype(np.uint8) << k for k, choice in enumerate(choices.T))  # (choices, 2ᵈ)
     place = 1 << np.arange(2**dim)
     reached = {int(code) for output in _linear_functions(hidden) for code in np.unique(output[index] @ place)}
     return len(reached)

@@ -101,7 +101,8 @@ class _Value(NamedTuple):
 
 class _Tally:
     def __init__(self):
-        self.units = self.multiply_adds = self.zeros = self.read = 0
+        self.units = self.multiply_adds = self.read = 0
+        self.zeros: int | Array = 0
 
 
 def _interpret(jaxpr, consts, arguments: list[_Value], tally: _Tally) -> list[_Value]:
@@ -110,7 +111,9 @@ def _interpret(jaxpr, consts, arguments: list[_Value], tally: _Tally) -> list[_V
     known |= dict(zip(jaxpr.invars, arguments, strict=True))
 
     def read(atom) -> _Value:
-        return _Value(jnp.asarray(atom.val, atom.aval.dtype), 0) if isinstance(atom, core.Literal) else known[atom]
+        if isinstance(atom, core.Literal):
+            return _Value(jnp.asarray(atom.val, getattr(atom.aval, "dtype", None)), 0)
+        return known[atom]
 
     for equation in jaxpr.eqns:
         inputs = [read(atom) for atom in equation.invars]

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from leadline.neurons.spiking import upward_crossings
+from .spiking import upward_crossings
 
 
 def _linear_over_exponential(x: Array) -> Array:
@@ -127,7 +127,8 @@ class HodgkinHuxley(eqx.Module):
     def responses(self, currents: Float[Array, " k"], *, duration: float, dt: float = 0.01) -> Trace:
         """`simulate` for many currents at once: the state has a leading axis over the currents, the time is shared."""
         steps = round(duration / dt)
-        run = jax.vmap(_integrate, in_axes=(None, None, 0, None, None), out_axes=Trace(None, 0))
+        axes = Trace(None, 0)  # pyright: ignore[reportArgumentType] - axes in the places of the arrays
+        run = jax.vmap(_integrate, in_axes=(None, None, 0, None, None), out_axes=axes)
         return run(self._traced(), self.rest(), currents, dt, steps)
 
     def _traced(self) -> "HodgkinHuxley":
@@ -135,7 +136,7 @@ class HodgkinHuxley(eqx.Module):
 
 
 @eqx.filter_jit
-def _integrate(membrane: HodgkinHuxley, start: MembraneState, current: Array, dt: float, steps: int) -> Trace:
+def _integrate(membrane: HodgkinHuxley, start: MembraneState, current: Array, dt: float, num_steps: int) -> Trace:
     solver = diffrax.Tsit5()
     term = diffrax.ODETerm(lambda t, y, args: args[0].derivative(y, args[1]))
     args = (membrane, current)
@@ -148,9 +149,9 @@ def _integrate(membrane: HodgkinHuxley, start: MembraneState, current: Array, dt
 
     start = jax.tree.map(lambda x: jnp.asarray(x, current.dtype), start)
     memory = solver.init(term, 0.0, dt, start, args)
-    _, rest = jax.lax.scan(step, (start, memory), jnp.arange(steps, dtype=current.dtype))
+    _, rest = jax.lax.scan(step, (start, memory), jnp.arange(num_steps, dtype=current.dtype))
     states = jax.tree.map(lambda first, later: jnp.concatenate([first[None], later]), start, rest)
-    return Trace(jnp.arange(steps + 1, dtype=current.dtype) * dt, states)
+    return Trace(jnp.arange(num_steps + 1, dtype=current.dtype) * dt, states)
 
 
 def spike_width(trace: Trace) -> Float[Array, ""]:

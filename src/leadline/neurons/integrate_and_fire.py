@@ -68,7 +68,7 @@ class IntegrateAndFire(eqx.Module):
 
 
 @eqx.filter_jit
-def _fire(neuron: IntegrateAndFire, current: Array, dt: float, steps: int) -> SpikeTrain:
+def _fire(neuron: IntegrateAndFire, current: Array, dt: float, num_steps: int) -> SpikeTrain:
     target = neuron.rest + neuron.resistance * current
 
     def step(carry, _):
@@ -81,6 +81,6 @@ def _fire(neuron: IntegrateAndFire, current: Array, dt: float, steps: int) -> Sp
         return (voltage, dead), (voltage, spike)
 
     start = jnp.full_like(target, neuron.rest), jnp.zeros_like(target)
-    _, (voltage, spikes) = jax.lax.scan(step, start, length=steps)
-    time = jnp.arange(steps + 1, dtype=target.dtype) * dt
+    _, (voltage, spikes) = jax.lax.scan(step, start, length=num_steps)
+    time = jnp.arange(num_steps + 1, dtype=target.dtype) * dt
     return SpikeTrain(time, jnp.concatenate([start[0][None], voltage]), jnp.concatenate([jnp.array([False]), spikes]))

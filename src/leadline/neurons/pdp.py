@@ -8,8 +8,14 @@ import jax
 from jaxtyping import Array, Float, PyTree
 
 SLOTS = (
-    "units", "output function", "connectivity", "propagation rule", "activation rule", "learning rule", "environment",
-)  # fmt: skip
+    "units",
+    "output function",
+    "connectivity",
+    "propagation rule",
+    "activation rule",
+    "learning rule",
+    "environment",
+)
 
 
 class PDPRun(NamedTuple):

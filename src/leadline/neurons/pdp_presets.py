@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num
 
-from leadline.neurons.pdp import PDPSystem, fixed
+from .pdp import PDPSystem, fixed
 
 
 class Weights(NamedTuple):
@@ -66,11 +66,23 @@ def mcculloch_pitts_system(
         return (net >= threshold).astype(state.dtype)
 
     return PDPSystem(
-        units=jnp.zeros(1), output=_same, connectivity=Weights(jnp.asarray(weights, float), jnp.zeros(())),
-        propagation=propagate, activation=activate, learning=fixed, environment=jnp.asarray(inputs, float),
-        words=("one unit, 0 or 1", "the state itself", "one weight per input", "weighted sum of the input",
-               "1 if the net input reaches θ", "none", "a stream of binary inputs"),
-    )  # fmt: skip
+        units=jnp.zeros(1),
+        output=_same,
+        connectivity=Weights(jnp.asarray(weights, float), jnp.zeros(())),
+        propagation=propagate,
+        activation=activate,
+        learning=fixed,
+        environment=jnp.asarray(inputs, float),
+        words=(
+            "one unit, 0 or 1",
+            "the state itself",
+            "one weight per input",
+            "weighted sum of the input",
+            "1 if the net input reaches θ",
+            "none",
+            "a stream of binary inputs",
+        ),
+    )
 
 
 def perceptron_system(x: Num[Array | np.ndarray, "ticks n"], y: Num[Array | np.ndarray, " ticks"]) -> PDPSystem:
@@ -90,13 +102,23 @@ def perceptron_system(x: Num[Array | np.ndarray, "ticks n"], y: Num[Array | np.n
 
     x = jnp.asarray(x, float)
     return PDPSystem(
-        units=jnp.zeros(1), output=_same, connectivity=Weights(jnp.zeros(x.shape[1]), jnp.zeros(())),
-        propagation=propagate, activation=lambda state, net, stimulus: jnp.sign(net), learning=learn,
+        units=jnp.zeros(1),
+        output=_same,
+        connectivity=Weights(jnp.zeros(x.shape[1]), jnp.zeros(())),
+        propagation=propagate,
+        activation=lambda state, net, stimulus: jnp.sign(net),
+        learning=learn,
         environment=Labelled(x, jnp.asarray(y, float)),
-        words=("one unit, −1, 0 or +1", "the state itself", "one weight per input, 0 at first",
-               "weighted sum of the input", "the sign of the net input", "add y x on a mistake",
-               "a stream of labelled examples"),
-    )  # fmt: skip
+        words=(
+            "one unit, −1, 0 or +1",
+            "the state itself",
+            "one weight per input, 0 at first",
+            "weighted sum of the input",
+            "the sign of the net input",
+            "add y x on a mistake",
+            "a stream of labelled examples",
+        ),
+    )
 
 
 def hopfield_system(
@@ -127,12 +149,23 @@ def hopfield_system(
         return weights + jnp.where(stimulus.role == STORE, (jnp.outer(state, state) - jnp.eye(d)) / d, 0.0)
 
     return PDPSystem(
-        units=jnp.ones(d), output=_same, connectivity=jnp.zeros((d, d)), propagation=propagate, activation=activate,
-        learning=learn, environment=Visits(shown, role, neuron),
-        words=(f"{d} units, −1 or +1", "the state itself", "all to all, symmetric, no self-coupling",
-               "weighted sum of all outputs", "the visited unit takes the sign of its net input",
-               "Hebb's rule while a pattern is imposed", "patterns, then a cue, then visits"),
-    )  # fmt: skip
+        units=jnp.ones(d),
+        output=_same,
+        connectivity=jnp.zeros((d, d)),
+        propagation=propagate,
+        activation=activate,
+        learning=learn,
+        environment=Visits(shown, role, neuron),
+        words=(
+            f"{d} units, −1 or +1",
+            "the state itself",
+            "all to all, symmetric, no self-coupling",
+            "weighted sum of all outputs",
+            "the visited unit takes the sign of its net input",
+            "Hebb's rule while a pattern is imposed",
+            "patterns, then a cue, then visits",
+        ),
+    )
 
 
 def layered_system(
@@ -193,10 +226,20 @@ def layered_system(
     held = depth + 1
     x, target = jnp.repeat(jnp.asarray(x, float), held, 0), jnp.repeat(jnp.asarray(target, float), held, 0)
     return PDPSystem(
-        units=jnp.zeros(units), output=output, connectivity=Weights(matrix, offset), propagation=propagate,
-        activation=activate, learning=learn if rate > 0 else fixed,
+        units=jnp.zeros(units),
+        output=output,
+        connectivity=Weights(matrix, offset),
+        propagation=propagate,
+        activation=activate,
+        learning=learn if rate > 0 else fixed,
         environment=Lessons(x, target, jnp.arange(len(x)) % held == depth),
-        words=(f"{units} units with real states", "φ on hidden units", f"{depth} blocks, layer to layer",
-               "weighted sum of outputs plus bias", "inputs are held, others take their net input",
-               "gradient descent on the squared error" if rate > 0 else "none", "inputs, each held for a tick a layer"),
-    )  # fmt: skip
+        words=(
+            f"{units} units with real states",
+            "φ on hidden units",
+            f"{depth} blocks, layer to layer",
+            "weighted sum of outputs plus bias",
+            "inputs are held, others take their net input",
+            "gradient descent on the squared error" if rate > 0 else "none",
+            "inputs, each held for a tick a layer",
+        ),
+    )

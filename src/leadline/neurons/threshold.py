@@ -95,7 +95,7 @@ def realised_tables(n: int, weights: tuple[int, ...] = (-1, 1)) -> Bool[np.ndarr
             f"{candidates} weight vectors on {n} inputs are too many to enumerate: lower n or the number of weights."
         )
     vectors = np.array(list(itertools.product(weights, repeat=n)), dtype=int).reshape(candidates, n)
-    sums = vectors @ binary_inputs(n).T  # (vectors, 2^n)
+    sums = vectors @ binary_inputs(n).T  # (vectors, 2ⁿ)
     thresholds = np.arange(sums.min(), sums.max() + 2)
     # A table is a row of bits packed into bytes, so that equal functions are equal rows, one threshold at a time.
     packed = [np.unique(np.packbits(sums >= theta, axis=1), axis=0) for theta in thresholds]

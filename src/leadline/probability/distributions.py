@@ -140,7 +140,7 @@ def bernoulli(probability: float) -> Binomial:
 
 
 class Poisson(eqx.Module):
-    """P(k) = λ^k e^{-λ} / k!; mean and variance λ.
+    """P(k) = λᵏ e^{-λ} / k!; mean and variance λ.
 
     >>> round(float(jnp.exp(Poisson(2.0).log_density(jnp.array(0)))), 5)  # e^-2
     0.13534

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
@@ -137,6 +138,6 @@ def nearest_gaussian(
 
 def _distribution(p: Num[Array | np.ndarray, "..."], who: str) -> Float[Array, "..."]:
     p = jnp.asarray(p, float)
-    if not isinstance(p, jax.core.Tracer) and (p.min() < 0 or not np.allclose(p.sum(axis=-1), 1.0, atol=1e-5)):
+    if not isinstance(p, Tracer) and (p.min() < 0 or not np.allclose(p.sum(axis=-1), 1.0, atol=1e-5)):
         raise ValueError(f"{who} needs probabilities that are not negative and sum to 1; they sum to {p.sum():.6g}.")
     return p

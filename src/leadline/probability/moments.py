@@ -42,7 +42,7 @@ def moment_from_mgf(mgf: Callable[[Array], Array], orders: Sequence[int]) -> flo
     return float(jax.jit(function)(jnp.zeros(dimension)))
 
 
-def moment_by_differences(mgf: Callable[[Array], Array], order: int, step: float) -> float:
+def moment_by_differences(mgf: Callable[[Array], Array], order: int, step_size: float) -> float:
     """The derivative of M at 0 of one order by central differences: loses about log₁₀(1/step) digits an order.
 
     >>> round(moment_by_differences(lambda t: exponential_mgf(t, 2.0), 1, 1e-3), 4)
@@ -51,8 +51,8 @@ def moment_by_differences(mgf: Callable[[Array], Array], order: int, step: float
     from scipy.special import binom
 
     k = np.arange(order + 1)
-    values = np.array([float(mgf(jnp.array([(order / 2 - i) * step]))) for i in k])
-    return float(np.sum((-1.0) ** k * binom(order, k) * values) / step**order)
+    values = np.array([float(mgf(jnp.array([(order / 2 - i) * step_size]))) for i in k])
+    return float(np.sum((-1.0) ** k * binom(order, k) * values) / step_size**order)
 
 
 def gaussian_moment(orders: Sequence[int], mean: Num[np.ndarray, " d"], covariance: Num[np.ndarray, "d d"]) -> float:

@@ -11,7 +11,7 @@ Function = Callable[[Any], Any]
 
 
 def bernstein_polynomial(function: Function, degree: int, *, low: float = 0.0, high: float = 1.0) -> Function:
-    """B_n f(x) = Σ_k f(k/n) C(n, k) x^k (1-x)^{n-k}, carried over from [0, 1] to [low, high].
+    """B_n f(x) = Σ_k f(k/n) C(n, k) xᵏ (1-x)^{n-k}, carried over from [0, 1] to [low, high].
 
     It is the mean of f at a binomial share of successes, so it converges for every continuous f: at rate n^{-1/2} for a
     Lipschitz f, and never faster than 1/n (Bernstein 1912). Evaluated with SciPy's binomial law, stable at any degree.

@@ -32,7 +32,7 @@ def markov_bound(mean: float, level: Num[Array | np.ndarray, "..."]) -> Float[Ar
 
 
 def hoeffding_bound(deviation: Num[Array | np.ndarray, "..."], widths: Num[np.ndarray, " n"]) -> Float[Array, "..."]:
-    """P(mean - E mean ≥ t) ≤ exp(-2n²t²/Σ(b_i-a_i)²) for independent Z_i in [a_i, b_i] of the given widths.
+    """P(mean - E mean ≥ t) ≤ exp(-2n²t²/Σ(bᵢ-aᵢ)²) for independent Z_i in [aᵢ, bᵢ] of the given widths.
 
     Hoeffding 1963.
 

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, PRNGKeyArray, PyTree
 
-from .gradient_attacks import Inputs, Labels, Scores, fgsm, pgd
-from .interval_bounds import NoIntervalRule
-from .interval_certificates import interval_radii
-from .norm_projections import p_norm
+from .attacks.gradient_attacks import Inputs, Labels, Scores, fgsm, pgd
+from .attacks.norm_projections import p_norm
+from .certificates.interval_bounds import NoIntervalRule
+from .certificates.interval_certificates import interval_radii
 
 
 class AccuracyBracket(NamedTuple):
@@ -51,7 +51,7 @@ def accuracy_bracket(
     key: PRNGKeyArray,
     low: float = -math.inf,
     high: float = math.inf,
-    steps: int = 20,
+    num_steps: int = 20,
     starts: int = 2,
 ) -> AccuracyBracket:
     """FGSM and PGD at every radius, and the largest radius that interval bounds certify for each input.
@@ -71,7 +71,7 @@ def accuracy_bracket(
     radii, inputs = np.where(start, np.inf, 0.0), np.array(x)
     for i, size in enumerate(eps):
         one = fgsm(apply, params, x, labels, size, low=low, high=high)
-        many = pgd(apply, params, x, labels, size, steps=steps, starts=starts, key=key, low=low, high=high)
+        many = pgd(apply, params, x, labels, size, num_steps=num_steps, starts=starts, key=key, low=low, high=high)
         for row, found in ((0, one), (1, many.inputs)):
             kept[row, i] = np.asarray(_decided(apply, params, found)) == np.asarray(labels)
             length = np.minimum(np.asarray(p_norm((found - x).reshape(n, -1), math.inf)), size)
@@ -82,7 +82,7 @@ def accuracy_bracket(
         sure, why = interval_radii(apply, params, x, labels, largest=float(eps[-1]), pixels=pixels), ""
     except NoIntervalRule as missing:
         sure, why = None, str(missing)
-    return AccuracyBracket(eps, *kept, radii, inputs, sure, why)
+    return AccuracyBracket(eps, kept[0], kept[1], radii, inputs, sure, why)
 
 
 def half_radius(eps: Float[np.ndarray, " m"], shares: Float[np.ndarray, " m"]) -> float | None:

@@ -11,8 +11,8 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from leadline.networks import dual_exponent
 
-from .gradient_attacks import Inputs, Scores
-from .norm_projections import array_module, p_norm, steepest_direction
+from .attacks.gradient_attacks import Inputs, Scores
+from .attacks.norm_projections import array_module, p_norm, steepest_direction
 
 
 class LinearScores(NamedTuple):
@@ -46,11 +46,7 @@ def boundary_distances(scores: LinearScores, x: Inputs, p: float = 2.0) -> Float
 
 
 def minimal_perturbation(
-    scores: LinearScores,
-    x: Inputs,
-    p: float = 2.0,
-    *,
-    target: Int[Array | np.ndarray, " n"] | None = None,
+    scores: LinearScores, x: Inputs, p: float = 2.0, *, target: Int[Array | np.ndarray, " n"] | None = None
 ) -> Float[Array | np.ndarray, "n d"]:
     """The smallest η in the p-norm with a tie at x + η: towards `target`, or towards the nearest other class.
 

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .deepfool_attack import deepfool
-from .gradient_attacks import Inputs
-from .interval_certificates import interval_radii
+from .attacks.deepfool_attack import deepfool
+from .attacks.gradient_attacks import Inputs
+from .certificates.interval_certificates import interval_radii
 from .linear_distances import LinearScores, boundary_distances
 
 
@@ -35,14 +35,16 @@ def check_head(chain: Any, x: Inputs) -> HeadCheck | None:
     `chain` is `dissection.dissect(...).chain`. None where the network is no chain that ends in a dense layer of two or
     more scores.
 
-    >>> from leadline.dissection import dissect
+    >>> from leadline.networks.dissection import dissect
     >>> apply, w, x = lambda w, x: x @ w.T, jnp.array([[3.0, 4.0], [0.0, 0.0]]), jnp.array([[1.0, 1.0]])
     >>> found = check_head(dissect(apply, w, x).chain, x)
     >>> [round(float(v[0]), 3) for v in (found.exact, found.deepfool, found.exact_box, found.certified_box)]
     [1.4, 1.4, 1.0, 1.0]
     """
-    last = None if chain is None else chain[-1]
-    if last is None or last.kind != "affine" or last.weight is None or len(last.weight) < 2:
+    if chain is None:
+        return None
+    last = chain[-1]
+    if last.kind != "affine" or last.weight is None or len(last.weight) < 2:
         return None
 
     def enter(one: Array) -> Array:
@@ -56,7 +58,7 @@ def check_head(chain: Any, x: Inputs) -> HeadCheck | None:
     precise = LinearScores(*(np.asarray(part, np.float64) for part in head))
     h = np.asarray(features, np.float64)
     decided = precise(h).argmax(axis=1)
-    exact, box = (boundary_distances(precise, h, p).min(axis=1) for p in (2.0, math.inf))
+    exact, box = (np.asarray(boundary_distances(precise, h, p)).min(axis=1) for p in (2.0, math.inf))
     largest = 2 * float(box[np.isfinite(box)].max(initial=0.0)) or 1.0
     sure = interval_radii(_scores, head, features, decided, largest=largest, halvings=26)
     terms = (np.abs(h) @ np.abs(precise.weights).T + np.abs(precise.bias)).max()

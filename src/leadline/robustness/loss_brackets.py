@@ -10,9 +10,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from leadline.networks import dual_exponent
 
-from .gradient_attacks import Inputs, Labels, Scores, pgd
-from .interval_certificates import interval_margins
-from .lipschitz_certificates import LipschitzBracket
+from .attacks.gradient_attacks import Inputs, Labels, Scores, pgd
+from .certificates.interval_certificates import interval_margins
+from .certificates.lipschitz_certificates import LipschitzBracket
 
 
 class LossBracket(NamedTuple):
@@ -34,7 +34,7 @@ def robust_loss_bracket(
     *,
     p: float = math.inf,
     lipschitz: LipschitzBracket | None = None,
-    steps: int = 20,
+    num_steps: int = 20,
     starts: int = 1,
     key: PRNGKeyArray | None = None,
 ) -> LossBracket:
@@ -51,7 +51,7 @@ def robust_loss_bracket(
     """
     if not eps >= 0:
         raise ValueError(f"The radius eps is {eps}; give one that is not negative.")
-    found = pgd(apply, params, x, y, eps, p=p, steps=steps, starts=starts, key=key)
+    found = pgd(apply, params, x, y, eps, p=p, num_steps=num_steps, starts=starts, key=key)
     scores = np.asarray(apply(params, jnp.asarray(x)), np.float64)
     labels = np.asarray(y)
     bounds = np.array(interval_margins(apply, params, x, y, eps), np.float64)
@@ -64,7 +64,7 @@ def robust_loss_bracket(
         bounds = np.maximum(bounds, margins - constants[labels] * reach)
     bounds[np.arange(len(scores)), labels] = np.inf
     upper = np.logaddexp(0.0, np.logaddexp.reduce(-bounds, axis=1))
-    return LossBracket(np.asarray(found.loss), upper, np.asarray(found.fooled), (bounds > 0).all(axis=1))
+    return LossBracket(np.asarray(found.loss), upper, np.asarray(found.fooled), np.all(bounds > 0, axis=1))
 
 
 def linear_robust_losses(

@@ -9,10 +9,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from .gradient_attacks import Inputs, Labels, Scores, pgd
-from .interval_certificates import margin_bounds
+from .attacks.gradient_attacks import Inputs, Labels, Scores, pgd
+from .certificates.interval_certificates import margin_bounds
 
 RobustLoss = Callable[[Scores, PyTree, Array, Array, Array], Array]
 
@@ -34,7 +35,7 @@ class AttackedLoss(eqx.Module):
 
     def __call__(self, apply: Scores, params: PyTree, x: Array, y: Array, eps: Array) -> Float[Array, ""]:
         if self.inner:
-            found = pgd(apply, params, x, y, eps, p=self.p, steps=self.inner, low=self.low, high=self.high)
+            found = pgd(apply, params, x, y, eps, p=self.p, num_steps=self.inner, low=self.low, high=self.high)
             x = jax.lax.stop_gradient(found.inputs)
         return optax.softmax_cross_entropy_with_integer_labels(apply(params, x), y).mean()
 
@@ -153,7 +154,7 @@ def train_robustly(
     eps rises linearly from 0 during the first share `ramp` of the updates. One compiled loop; the last, incomplete
     batch of an epoch is left out.
     """
-    known = isinstance(eps, jax.core.Tracer) or eps >= 0
+    known = isinstance(eps, Tracer) or eps >= 0
     if not (known and epochs >= 1 and 0 <= ramp <= 1):
         raise ValueError(
             f"Got eps = {eps}, {epochs} epochs, ramp = {ramp}; give eps >= 0, epochs >= 1, 0 <= ramp <= 1."

@@ -10,9 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
+from leadline.curvature.spectra.estimate import Estimate
 from leadline.optimisation import (
-    Estimate,
-    Objective,
     descend,
     gd_pl_steps,
     measure_pl,
@@ -22,11 +21,12 @@ from leadline.optimisation import (
     nesterov_steps,
     nesterov_tuning,
 )
+from leadline.optimisation.objectives.objective import Objective
 
-from .finite_sum import FiniteSum
-from .index_streams import draw_indices
-from .noise_spectrum import GradientNoise, gradient_noise
-from .sgd import sgd_run
+from .noise.noise_spectrum import GradientNoise, gradient_noise
+from .problems.finite_sum import FiniteSum
+from .runs.index_streams import draw_indices
+from .runs.sgd import sgd_run
 from .sgd_bounds import noise_floor
 
 _DENSE = 2000  # parameters up to which the floor is computed with the whole Hessian
@@ -257,24 +257,24 @@ class Followed(NamedTuple):
 
 
 def follow(
-    plan: Plan, problem: FiniteSum, start: Float[Array, " p"], *, steps: int, looks: int = 60, key: PRNGKeyArray
+    plan: Plan, problem: FiniteSum, start: Float[Array, " p"], *, num_steps: int, looks: int = 60, key: PRNGKeyArray
 ) -> Followed:
-    """Run a plan for `steps` steps from `start` and look at the whole loss about `looks` times.
+    """Run a plan for `num_steps` steps from `start` and look at the whole loss about `looks` times.
 
     >>> from leadline.stochastic import six_points
     >>> plan = Plan("SGD", 0.5, 0.0, 2, 20, 0.0)
-    >>> run = follow(plan, six_points(), jnp.zeros(1), steps=20, looks=4, key=jax.random.key(0))
+    >>> run = follow(plan, six_points(), jnp.zeros(1), num_steps=20, looks=4, key=jax.random.key(0))
     >>> run.steps.tolist()
     [0.0, 5.0, 10.0, 15.0, 20.0]
     """
-    every = max(1, steps // looks)
-    steps = every * (steps // every)
+    every = max(1, num_steps // looks)
+    num_steps = every * (num_steps // every)
     if plan.method == "SGD":
-        indices = draw_indices(problem.samples, plan.batch, steps, key=key)
+        indices = draw_indices(problem.samples, plan.batch, num_steps, key=key)
         points = sgd_run(problem, start, plan.step, indices, every=every).points
         values = _values(problem, points)
     else:
-        values = _descent_values(problem, nesterov(plan.step, plan.momentum), start, steps)[::every]
+        values = _descent_values(problem, nesterov(plan.step, plan.momentum), start, num_steps)[::every]
     return Followed(every * np.arange(len(values), dtype=float), np.asarray(values))
 
 
@@ -284,5 +284,5 @@ def _values(problem: Objective, points: Array) -> Array:
 
 
 @eqx.filter_jit
-def _descent_values(problem: Objective, rule, start: Array, steps: int) -> Array:
-    return descend(problem, rule, start, steps).values
+def _descent_values(problem: Objective, rule, start: Array, num_steps: int) -> Array:
+    return descend(problem, rule, start, num_steps).values

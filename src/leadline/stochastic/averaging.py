@@ -15,7 +15,7 @@ Number = float | Float[Array, ""] | Int[Array, ""] | Float[np.ndarray, "..."] | 
 class AverageWeight(eqx.Module):
     """γₖ, the weight of the k-th iterate (k = 1, 2, …) when it enters: u ← u + γₖ(w − u), with γ₁ = 1.
 
-    This one is γₖ = 1/k: the plain mean. It needs no more memory than u.
+    This one is γₖ = 1/k: the plain mean. It needs no more state than u.
 
     >>> average_path(np.array([[1.0], [2.0], [6.0]]), AverageWeight()).tolist()
     [3.0]
@@ -87,8 +87,8 @@ def average_path(
     return explicit_weights(AverageWeight() if weight is None else weight, len(rows) - burn_in) @ rows[burn_in:]
 
 
-class AverageMemory(NamedTuple):
-    """The rule's own memory, the number of updates, and the average so far."""
+class AverageState(NamedTuple):
+    """The rule's own state, the number of updates, and the average so far."""
 
     inner: PyTree
     updates: Int[Array, ""]
@@ -100,20 +100,20 @@ class _Averaged(eqx.Module):
     weight: AverageWeight
     burn_in: Number
 
-    def init(self, parameters: PyTree) -> AverageMemory:
-        return AverageMemory(self.rule.init(parameters), jnp.array(0), parameters)
+    def init(self, parameters: PyTree) -> AverageState:
+        return AverageState(self.rule.init(parameters), jnp.array(0), parameters)
 
-    def update(self, gradient: PyTree, memory: AverageMemory, parameters: PyTree = None, **extra):
+    def update(self, gradient: PyTree, state: AverageState, parameters: PyTree = None, **extra):
         if parameters is None:
-            raise ValueError("An averaged rule needs the parameters: call update(gradient, memory, parameters).")
+            raise ValueError("An averaged rule needs the parameters: call update(gradient, state, parameters).")
         rule = optax.with_extra_args_support(self.rule)
-        change, inner = rule.update(gradient, memory.inner, parameters, **extra)
-        updates = memory.updates + 1
+        change, inner = rule.update(gradient, state.inner, parameters, **extra)
+        updates = state.updates + 1
         count = jnp.maximum(updates - self.burn_in + 1, 1.0)
         share = self.weight(count)
         after = optax.apply_updates(parameters, change)
-        average = jax.tree.map(lambda u, w: u + (share * (w - u)).astype(u.dtype), memory.average, after)
-        return change, AverageMemory(inner, updates, average)
+        average = jax.tree.map(lambda u, w: u + (share * (w - u)).astype(u.dtype), state.average, after)
+        return change, AverageState(inner, updates, average)
 
 
 def with_average(
@@ -125,19 +125,19 @@ def with_average(
 
     >>> rule = with_average(optax.sgd(0.5))
     >>> w = jnp.array(1.0)
-    >>> change, memory = rule.update(w, rule.init(w), w)  # the gradient of w²/2: from 1 to 0.5
-    >>> float(averaged_parameters(memory))
+    >>> change, state = rule.update(w, rule.init(w), w)  # the gradient of w²/2: from 1 to 0.5
+    >>> float(averaged_parameters(state))
     0.75
     """
     wrapped = _Averaged(rule, AverageWeight() if weight is None else weight, burn_in)
     return optax.GradientTransformationExtraArgs(wrapped.init, wrapped.update)
 
 
-def averaged_parameters(memory: PyTree) -> PyTree:
-    """The average kept in the memory of a rule made by `with_average`, wherever in a chain it stands."""
-    average = optax.tree.get(memory, "average")
+def averaged_parameters(state: PyTree) -> PyTree:
+    """The average kept in the state of a rule made by `with_average`, wherever in a chain it stands."""
+    average = optax.tree.get(state, "average")
     if average is None:
-        raise ValueError("This memory holds no average; make the rule by with_average(rule).")
+        raise ValueError("This state holds no average; make the rule by with_average(rule).")
     return average
 
 

@@ -29,7 +29,7 @@ def progress_threshold(
 
 
 def expected_decrease_bound(
-    squared_gradient: Numbers, step: Number, *, smoothness: Number, sigma0: Number, sigma: Number, batch: int = 1
+    squared_gradient: Numbers, step_size: Number, *, smoothness: Number, sigma0: Number, sigma: Number, batch: int = 1
 ) -> Numbers:
     """A bound on E[l(w⁺) | w] − l(w): −η(1 − ηLσ_b/2)‖g‖² + η²Lσ₀/(2b), σ_b = 1 + (σ − 1)/b.
 
@@ -40,7 +40,9 @@ def expected_decrease_bound(
     """
     relative = 1 + (sigma - 1) / batch
     squares = np.asarray(squared_gradient)
-    bound = -step * (1 - step * smoothness * relative / 2) * squares + step**2 * smoothness * sigma0 / (2 * batch)
+    bound = -step_size * (1 - step_size * smoothness * relative / 2) * squares + step_size**2 * smoothness * sigma0 / (
+        2 * batch
+    )
     return bound if squares.ndim else float(bound)
 
 
@@ -54,20 +56,20 @@ def largest_constant_step(*, smoothness: Number, sigma: Number, batch: int = 1) 
 
 
 def guaranteed_floor(
-    step: Number, *, smoothness: Number, strong_convexity: Number, sigma0: Number, batch: int = 1
+    step_size: Number, *, smoothness: Number, strong_convexity: Number, sigma0: Number, batch: int = 1
 ) -> float:
     """F = ηLσ₀/(2mb), the plateau under which a constant step is guaranteed to come.
 
     >>> guaranteed_floor(0.1, smoothness=4.0, strong_convexity=1.0, sigma0=0.5)
     0.1
     """
-    return float(step * smoothness * sigma0 / (2 * strong_convexity * batch))
+    return float(step_size * smoothness * sigma0 / (2 * strong_convexity * batch))
 
 
 def constant_step_bound(
     updates: Numbers,
     gap: Number,
-    step: Number,
+    step_size: Number,
     *,
     smoothness: Number,
     strong_convexity: Number,
@@ -79,14 +81,16 @@ def constant_step_bound(
     >>> constant_step_bound(1, 0.0, 0.5, smoothness=1.0, strong_convexity=1.0, sigma0=1.0)
     0.125
     """
-    floor = guaranteed_floor(step, smoothness=smoothness, strong_convexity=strong_convexity, sigma0=sigma0, batch=batch)
-    return floor + (1 - step * strong_convexity) ** updates * (gap - floor)
+    floor = guaranteed_floor(
+        step_size, smoothness=smoothness, strong_convexity=strong_convexity, sigma0=sigma0, batch=batch
+    )
+    return floor + (1 - step_size * strong_convexity) ** updates * (gap - floor)
 
 
 def distance_bound(
     updates: Numbers,
     distance: Number,
-    step: Number,
+    step_size: Number,
     *,
     largest_smoothness: Number,
     strong_convexity: Number,
@@ -99,13 +103,17 @@ def distance_bound(
     >>> float(distance_bound(0, 1.0, 0.5, largest_smoothness=1.0, strong_convexity=1.0, noise=1.0))
     2.0
     """
-    room = 1 - step * largest_smoothness
+    room = 1 - step_size * largest_smoothness
     if room <= 0:
-        raise ValueError(f"step = {step:g} is not below 1/L_max = {1 / largest_smoothness:g}; give a smaller step.")
-    return (1 - 2 * step * strong_convexity * room) ** updates * distance + step * noise / (strong_convexity * room)
+        raise ValueError(
+            f"step = {step_size:g} is not below 1/L_max = {1 / largest_smoothness:g}; give a smaller step."
+        )
+    return (1 - 2 * step_size * strong_convexity * room) ** updates * distance + step_size * noise / (
+        strong_convexity * room
+    )
 
 
-def noise_floor(step: Numbers, batch: Number, hessian: Matrix, covariance: Matrix) -> Numbers:
+def noise_floor(step_size: Numbers, batch: Number, hessian: Matrix, covariance: Matrix) -> Numbers:
     """Where the gap of SGD with a constant step ends: (η/4b) Σⱼ Cⱼⱼ/(1 − ηλⱼ/2), in the eigenbasis of the Hessian.
 
     C is the covariance of the single gradients at w*. Exact for a quadratic with additive noise; nothing is fitted.
@@ -116,22 +124,22 @@ def noise_floor(step: Numbers, batch: Number, hessian: Matrix, covariance: Matri
     """
     values, vectors = np.linalg.eigh(np.asarray(hessian))
     along = np.sum(vectors * (np.asarray(covariance) @ vectors), axis=0)
-    eta = np.asarray(step, float)[..., None]
+    eta = np.asarray(step_size, float)[..., None]
     stable = eta[..., 0] * values[-1] < 2
     room = np.where(stable[..., None], 1 - eta * values / 2, 1.0)
     floor = np.where(stable, eta[..., 0] / (4 * batch) * np.sum(along / room, axis=-1), np.inf)
-    return floor if np.ndim(step) else float(floor)
+    return floor if np.ndim(step_size) else float(floor)
 
 
-def equilibrium_steps(step: Number, strong_convexity: Number, *, remaining: float = 1e-3) -> int:
+def equilibrium_steps(step_size: Number, strong_convexity: Number, *, remaining: float = 1e-3) -> int:
     """Steps until the slowest direction has the given share of its transient left: log(remaining)/(2 log(1 − ηm)).
 
     >>> equilibrium_steps(0.05, 0.01)
     6907
     """
-    if not 0 < step * strong_convexity < 1:
-        raise ValueError(f"step · m = {step * strong_convexity:g} is not in (0, 1); give a smaller step or m > 0.")
-    return int(np.ceil(np.log(remaining) / (2 * np.log1p(-step * strong_convexity))))
+    if not 0 < step_size * strong_convexity < 1:
+        raise ValueError(f"step · m = {step_size * strong_convexity:g} is not in (0, 1); give a smaller step or m > 0.")
+    return int(np.ceil(np.log(remaining) / (2 * np.log1p(-step_size * strong_convexity))))
 
 
 def averaged_gap(iterates: int, batch: Number, hessian: Matrix, covariance: Matrix) -> float:
@@ -145,7 +153,7 @@ def averaged_gap(iterates: int, batch: Number, hessian: Matrix, covariance: Matr
     return float(np.trace(np.linalg.solve(np.asarray(hessian), np.asarray(covariance))) / (2 * batch * iterates))
 
 
-def settled_average_gap(iterates: int, step: Number, batch: Number, hessian: Matrix, covariance: Matrix) -> float:
+def settled_average_gap(iterates: int, step_size: Number, batch: Number, hessian: Matrix, covariance: Matrix) -> float:
     """The gap of the mean of T successive iterates of SGD in equilibrium on a quadratic, exactly for every T.
 
     Along each eigenvector the iterates are autoregressive with factor a = 1 − ηλ and variance ηC/(bλ(2 − ηλ)), so that
@@ -157,8 +165,8 @@ def settled_average_gap(iterates: int, step: Number, batch: Number, hessian: Mat
     """
     values, vectors = np.linalg.eigh(np.asarray(hessian))
     along = np.sum(vectors * (np.asarray(covariance) @ vectors), axis=0)
-    a = 1 - step * values
-    variance = step * along / (batch * values * (2 - step * values))
+    a = 1 - step_size * values
+    variance = step_size * along / (batch * values * (2 - step_size * values))
     shrink = (1 + a) / (1 - a) - 2 * a * (1 - a**iterates) / (iterates * (1 - a) ** 2)
     return float(np.sum(values * variance * shrink) / (2 * iterates))
 

@@ -10,7 +10,7 @@ STEP_SHAPES: tuple[str, ...] = get_args(Shape)
 
 
 def step_sizes(
-    shape: str, eta: float, steps: int, *, delay: float = 1.0, power: float = 0.5, drops: int = 3, warm: float = 0.1
+    shape: str, eta: float, num_steps: int, *, delay: float = 1.0, power: float = 0.5, drops: int = 3, warm: float = 0.1
 ) -> Float[np.ndarray, " steps"]:
     """η_t, t = 0 … T−1: constant η; harmonic η d/(t + d) with delay d; power η (t+1)^−a; cosine η (1 + cos πt/T)/2;
     `drops` halvings at equal distances; warm-up from 0 over the share `warm` of the run, then constant.
@@ -20,15 +20,15 @@ def step_sizes(
     """
     if shape not in STEP_SHAPES:
         raise ValueError(f"step_sizes got '{shape}'; choose one of {', '.join(STEP_SHAPES)}.")
-    t = np.arange(steps)
+    t = np.arange(num_steps)
     if shape == "harmonic":
         return eta * delay / (t + delay)
     if shape == "power":
         return eta * (t + 1.0) ** -power
     if shape == "cosine":
-        return eta * (1 + np.cos(np.pi * t / max(steps, 1))) / 2
+        return eta * (1 + np.cos(np.pi * t / max(num_steps, 1))) / 2
     if shape == "drops":
-        return eta * 0.5 ** (t * (drops + 1) // max(steps, 1))
+        return eta * 0.5 ** (t * (drops + 1) // max(num_steps, 1))
     if shape == "warm-up":
-        return eta * np.minimum(1.0, (t + 1) / max(warm * steps, 1))
-    return np.full(steps, float(eta))
+        return eta * np.minimum(1.0, (t + 1) / max(warm * num_steps, 1))
+    return np.full(num_steps, float(eta))

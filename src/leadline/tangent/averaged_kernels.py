@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, PyTree
 
-from .empirical import empirical_ntk
+from .empirical_ntk import empirical_ntk
 from .functions import Function
 
 

@@ -8,10 +8,10 @@ import jax
 import numpy as np
 from jaxtyping import Float, PyTree
 
-from leadline.features import alignment
+from leadline.kernels.features import alignment
 
 from .assembly.cost_model import Method
-from .empirical import BUDGET, layer_ntks
+from .empirical_ntk import BUDGET, layer_ntks
 from .functions import Function, checked_function
 from .products import ntk_product
 

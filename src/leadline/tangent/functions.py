@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from leadline.output_shapes import output_shape
+from leadline._shapes import output_shape
 
 Function = Callable[[PyTree, Array], Array]
 

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from leadline.infinite_width import Elementwise, dense_stack
+from leadline.infinite_width import dense_stack
+from leadline.infinite_width.activation_kernels.hermite import Elementwise
 from leadline.networks import MLP
 
 from .two_layer import Inputs, TwoLayer

@@ -18,7 +18,7 @@ from .assembly.cost_model import (
     products_cost,
 )
 from .assembly.straight_line import Program
-from .empirical import BUDGET, Outputs, checked_problem, checked_settings, leaf_paths, prepare
+from .empirical_ntk import BUDGET, Outputs, checked_problem, checked_settings, leaf_paths, prepare
 from .functions import Function
 
 
@@ -92,7 +92,7 @@ def ntk_plan(
         (sizes.n1 * c, sizes.n2 * c),
         routes.block,
         routes.tile,
-    )  # fmt: skip
+    )
 
 
 def _leaf_routes(

@@ -57,10 +57,12 @@ def distance_to_wide(
         return float(np.linalg.norm(np.asarray(K, float) - theta)) / size
 
     here = distance(averaged_ntk(f, params, x, batched=batched) if kernel is None else kernel)
-    drawn = np.array([
-        distance(averaged_ntk(f, shuffle_entries(params, key=one), x, batched=batched))
-        for one in jax.random.split(key, copies)
-    ])  # fmt: skip
+    drawn = np.array(
+        [
+            distance(averaged_ntk(f, shuffle_entries(params, key=one), x, batched=batched))
+            for one in jax.random.split(key, copies)
+        ]
+    )
     if not np.all(drawn > 0):
         return WideDistance(here, drawn, float(drawn.max()))
     logs = np.log(drawn)

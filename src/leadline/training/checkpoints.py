@@ -143,12 +143,13 @@ class Checkpoints:
 def out_of_space(error: BaseException) -> bool:
     """Whether an error, or what caused it, says that the disk is full, whichever library raised it."""
     words = ("No space left on device", "Disk quota exceeded", "RESOURCE_EXHAUSTED", "File too large")
-    while error is not None:
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    cause: BaseException | None = error
+    while cause is not None:
+        if getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return True
-        if any(word in str(error) for word in words):
+        if any(word in str(cause) for word in words):
             return True
-        error = error.__cause__ or error.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 

@@ -15,13 +15,13 @@ Model = TypeVar("Model", bound=PyTree)
 
 def apply_rule(
     optimiser: optax.GradientTransformation,
-    memory: PyTree,
+    opt_state: PyTree,
     parameters: Model,
     value: Float[Array, ""],
     gradient: Model,
     value_fn: Callable[[Model], Float[Array, ""]],
 ) -> tuple[Model, PyTree]:
-    """One step of an Optax rule: the new parameters and the rule's new memory.
+    """One step of an Optax rule: the new parameters and the rule's new state.
 
     The rule is told the loss at these parameters and as a function, which line searches and Newton's method ask for.
 
@@ -31,8 +31,8 @@ def apply_rule(
     [0.0]
     """
     told = optax.with_extra_args_support(optimiser)
-    change, memory = told.update(gradient, memory, parameters, value=value, grad=gradient, value_fn=value_fn)
-    return optax.apply_updates(parameters, change), memory
+    change, opt_state = told.update(gradient, opt_state, parameters, value=value, grad=gradient, value_fn=value_fn)
+    return optax.apply_updates(parameters, change), opt_state
 
 
 @eqx.filter_jit
@@ -40,7 +40,7 @@ def minimise(
     objective: Callable[..., Float[Array, ""]],
     start: Model,
     optimiser: optax.GradientTransformation,
-    steps: int,
+    num_steps: int,
     *arrays: PyTree,
     batch: int | None = None,
     key: PRNGKeyArray | None = None,
@@ -62,15 +62,15 @@ def minimise(
         return objective(eqx.combine(parameters, rest), *seen)
 
     def step(state: PyTree, rows: Array | None) -> tuple[PyTree, Float[Array, ""]]:
-        parameters, memory = state
+        parameters, opt_state = state
         value, gradient = jax.value_and_grad(loss)(parameters, rows)
-        return apply_rule(optimiser, memory, parameters, value, gradient, lambda p: loss(p, rows)), value
+        return apply_rule(optimiser, opt_state, parameters, value, gradient, lambda p: loss(p, rows)), value
 
     rows = None
     if batch is not None:
         if key is None:
             raise ValueError("minimise got a batch size and no key; pass key=jax.random.key(seed) to draw batches.")
         samples = jax.tree.leaves(arrays)[0].shape[0]
-        rows = batch_sequence(samples, batch, steps, key=key)
-    (parameters, _), losses = jax.lax.scan(step, (parameters, optimiser.init(parameters)), rows, length=steps)
+        rows = batch_sequence(samples, batch, num_steps, key=key)
+    (parameters, _), losses = jax.lax.scan(step, (parameters, optimiser.init(parameters)), rows, length=num_steps)
     return eqx.combine(parameters, rest), losses

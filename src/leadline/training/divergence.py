@@ -53,29 +53,29 @@ def _measure(loop: Loop, state: State, batch: Sample) -> tuple[Float[Array, ""],
         return loop.objective(parameters, batch)[0]
 
     gradient = jax.grad(loss)(state.parameters)
-    moved, _ = apply_rule(loop.optimiser, state.memory, state.parameters, loss(state.parameters), gradient, loss)
+    moved, _ = apply_rule(loop.optimiser, state.opt_state, state.parameters, loss(state.parameters), gradient, loss)
     length = optax.tree.norm(optax.tree.sub(moved, state.parameters))
     return sharpness(loss, state.parameters), optax.tree.norm(gradient), length
 
 
-def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, steps: int) -> str:
-    """Why the loss is not finite `steps` steps after the state `calm`, from measurements there and on the way."""
+def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, num_steps: int) -> str:
+    """Why the loss is not finite `num_steps` steps after the state `calm`, from measurements there and on the way."""
     per_epoch = len(train.inputs) // loop.batch
-    epochs = jnp.arange(-(-max(steps, 1) // per_epoch)) + calm.epoch
+    epochs = jnp.arange(-(-max(num_steps, 1) // per_epoch)) + calm.epoch
     rows = jnp.concatenate([loop.rows(train, epoch, key) for epoch in epochs])
     first = Sample(train.inputs[rows[0]], train.targets[rows[0]])
     curvature, norm, length = (float(value) for value in _measure(loop, calm, first))
-    if steps == 0:
+    if num_steps == 0:
         return (
             f"the loss is not finite before any step is made (gradient norm {norm:.3g}): the outputs overflow; "
             "scale the inputs or the first weights down"
         )
-    _, measured = eqx.filter_jit(loop.steps)(calm, train, rows[:steps])
+    _, measured = eqx.filter_jit(loop.steps)(calm, train, rows[:num_steps])
     weighed = measured.gradient_norm[~jnp.isnan(measured.gradient_norm)]
     last = float(weighed[-1]) if weighed.size else float("nan")
     rate = length / norm if norm > 0 else 0.0
     limit = 2 / rate if rate > 0 else float("inf")
-    growth = f"the gradient norm went from {norm:.3g} to {last:.3g} within {steps} steps"
+    growth = f"the gradient norm went from {norm:.3g} to {last:.3g} within {num_steps} steps"
     if curvature > limit:
         factor = 1.5 * curvature * rate / 2
         advice = f"divide the step size by {factor:.2g} or more" if math.isfinite(factor) else "take a far smaller one"

@@ -42,16 +42,16 @@ class Schedule(NamedTuple):
     parts: int
 
     @classmethod
-    def of(cls, parameters: int, batch: int, steps: int, most: int) -> "Schedule":
+    def of(cls, parameters: int, batch: int, num_steps: int, most: int) -> "Schedule":
         """From the work of one step, six operations for each parameter and example; `most` epochs at once.
 
-        >>> Schedule.of(parameters=5000, batch=128, steps=10, most=1000)
+        >>> Schedule.of(parameters=5000, batch=128, num_steps=10, most=1000)
         Schedule(epochs=1000, parts=1)
-        >>> Schedule.of(parameters=700_000, batch=128, steps=468, most=1000)
+        >>> Schedule.of(parameters=700_000, batch=128, num_steps=468, most=1000)
         Schedule(epochs=1, parts=3)
         """
         at_once = max(int(WORK_PER_CALL / (6 * max(parameters, 1) * batch)), 1)
-        return cls(int(np.clip(at_once // steps, 1, most)), -(-steps // at_once))
+        return cls(int(np.clip(at_once // num_steps, 1, most)), -(-num_steps // at_once))
 
 
 def fit(
@@ -131,14 +131,7 @@ _finish = eqx.filter_jit(Loop.finish)
 
 
 def _advance(
-    loop: Loop,
-    state: State,
-    train: Sample,
-    held: Sample | None,
-    key: PRNGKeyArray,
-    count: int,
-    parts: int,
-    bar: Bar,
+    loop: Loop, state: State, train: Sample, held: Sample | None, key: PRNGKeyArray, count: int, parts: int, bar: Bar
 ) -> tuple[State, Metrics]:
     """`count` epochs in one call, or one epoch in several with the bar moved between them."""
     if parts == 1:
@@ -156,7 +149,7 @@ def _advance(
     return state, Metrics(*(value[None] for value in metrics))
 
 
-def _records(metrics: Metrics, done: int, steps: int) -> list[tuple[dict[str, float], int]]:
+def _records(metrics: Metrics, done: int, num_steps: int) -> list[tuple[dict[str, float], int]]:
     """For each epoch that ran its metrics (those that were measured) and its first bad step, or -1."""
     records, host = [], jax.device_get(metrics)
     for index in np.flatnonzero(host.run):
@@ -164,7 +157,7 @@ def _records(metrics: Metrics, done: int, steps: int) -> list[tuple[dict[str, fl
         bad, _ = values.pop("bad_step"), values.pop("run")
         epoch = done + len(records) + 1
         measured = {name: value for name, value in values.items() if np.isfinite(value)}
-        records.append(({"epoch": epoch, "step": epoch * steps, **measured}, bad))
+        records.append(({"epoch": epoch, "step": epoch * num_steps, **measured}, bad))
     return records
 
 

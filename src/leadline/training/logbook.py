@@ -97,5 +97,5 @@ def checksum(sample: Sample | None) -> str:
     """The shape of a sample and a checksum of its bytes: that a resumed run has the data of the first."""
     total = 0
     for part in sample or ():
-        total = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).reshape(-1), total)
+        total = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).reshape(-1).data, total)
     return "none" if sample is None else f"{sample.inputs.shape} {total:08x}"

@@ -24,7 +24,7 @@ class State(NamedTuple):
     """All that a run carries from epoch to epoch; what a checkpoint holds."""
 
     parameters: PyTree
-    memory: PyTree  # the optimiser's
+    opt_state: PyTree  # the optimiser's
     epoch: Int[Array, ""]
     best: PyTree  # the parameters with the least validation loss (training loss where nothing is held out)
     best_loss: Float[Array, ""]
@@ -35,7 +35,7 @@ class Point(NamedTuple):
     """What a step changes."""
 
     parameters: PyTree
-    memory: PyTree
+    opt_state: PyTree
 
 
 class Steps(NamedTuple):
@@ -92,7 +92,7 @@ class Loop(eqx.Module):
         """One update of the optimiser on one batch; the gradient is weighed only if asked, since that costs a pass."""
         (loss, accuracy), gradient = jax.value_and_grad(self.objective, has_aux=True)(at.parameters, sample)
         moved = apply_rule(
-            self.optimiser, at.memory, at.parameters, loss, gradient, lambda p: self.objective(p, sample)[0]
+            self.optimiser, at.opt_state, at.parameters, loss, gradient, lambda p: self.objective(p, sample)[0]
         )
         norm = jax.lax.cond(weigh, optax.tree.norm, lambda g: jnp.full_like(optax.tree.norm(g), jnp.nan), gradient)
         return Point(*moved), Steps(loss, accuracy, norm)
@@ -107,8 +107,8 @@ class Loop(eqx.Module):
             return self.step(at, Sample(train.inputs[chosen], train.targets[chosen]), weigh)
 
         weigh = (first + jnp.arange(len(rows))) % WEIGHED_EVERY == 0
-        at, measured = jax.lax.scan(one, Point(state.parameters, state.memory), (rows, weigh))
-        return state._replace(parameters=at.parameters, memory=at.memory), measured
+        at, measured = jax.lax.scan(one, Point(state.parameters, state.opt_state), (rows, weigh))
+        return state._replace(parameters=at.parameters, opt_state=at.opt_state), measured
 
     def rows(self, train: Sample, epoch: Int[Array, ""], key: PRNGKeyArray) -> Int[Array, "steps batch"]:
         """The batches of an epoch."""
@@ -157,10 +157,11 @@ class Loop(eqx.Module):
             return state, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), blank)
 
         def unless_stopped(state: State, _: None) -> tuple[State, Metrics]:
+            if self.patience is None:
+                return epoch(state)
             return jax.lax.cond(state.waited >= self.patience, idle, epoch, state)
 
-        one = (lambda state, _: epoch(state)) if self.patience is None else unless_stopped
-        return jax.lax.scan(one, state, None, length=count)
+        return jax.lax.scan(unless_stopped, state, None, length=count)
 
 
 def _right(outputs: Float[Array, "batch ..."], targets: Array) -> Float[Array, " batch"]:

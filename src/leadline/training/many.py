@@ -183,9 +183,9 @@ def _cropped(wide: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return wide[tuple(slice(n) for n in shape)]
 
 
-def _run(last: Model, best: Model, columns: dict[str, np.ndarray], epochs: int, steps: int) -> Run[Model]:
+def _run(last: Model, best: Model, columns: dict[str, np.ndarray], epochs: int, num_steps: int) -> Run[Model]:
     """One member's run from its column of every metric."""
-    history: dict[str, np.ndarray] = {"epoch": np.arange(1, epochs + 1), "step": np.arange(1, epochs + 1) * steps}
+    history: dict[str, np.ndarray] = {"epoch": np.arange(1, epochs + 1), "step": np.arange(1, epochs + 1) * num_steps}
     for name, values in columns.items():
         if name not in ("bad_step", "run") and np.isfinite(values).any():
             history[name] = values
@@ -193,5 +193,5 @@ def _run(last: Model, best: Model, columns: dict[str, np.ndarray], epochs: int, 
     if (bad < 0).all():
         return Run(last, best, history, epochs, "finished")
     epoch = int(np.argmax(bad >= 0))
-    warning = f"The loss stopped being finite at step {epoch * steps + bad[epoch]} (epoch {epoch + 1})."
+    warning = f"The loss stopped being finite at step {epoch * num_steps + bad[epoch]} (epoch {epoch + 1})."
     return Run(last, best, history, epochs, "diverged", (warning,))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leadline.whole_files import write_whole
+from leadline._files import write_whole
 
 from .checkpoints import StorageFull, out_of_space
 

@@ -9,7 +9,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Num
 
-from leadline.output_shapes import output_shape
+from leadline._shapes import output_shape
 
 #: outputs of a batch and its targets -> one loss for each example
 Loss = Callable[[Float[Array, "batch ..."], Num[Array, "batch ..."]], Float[Array, " batch"]]
@@ -41,10 +41,7 @@ def one_hot_squared_error(outputs: Float[Array, "batch k"], labels: Int[Array, "
     return jnp.sum((outputs - jax.nn.one_hot(labels, outputs.shape[1], dtype=outputs.dtype)) ** 2, axis=1)
 
 
-LOSSES: dict[str, Loss] = {
-    "cross-entropy": optax.softmax_cross_entropy_with_integer_labels,
-    "squared": squared_error,
-}
+LOSSES: dict[str, Loss] = {"cross-entropy": optax.softmax_cross_entropy_with_integer_labels, "squared": squared_error}
 
 
 def loss_called(name: str | Loss) -> Loss:

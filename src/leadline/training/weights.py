@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from leadline.whole_files import write_whole
+from leadline._files import write_whole
 
 Model = TypeVar("Model", bound=PyTree)
 

@@ -2,11 +2,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submodules=["explorer", "pages", "runs"],
-    submod_attrs={
-        "book": ["write_book"],
-        "known_findings": ["KnownFindings", "State"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -8,10 +8,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from leadline.data.cache import cache_directory
+from leadline._files import write_whole
+from leadline.data.sources.cache import cache_directory
 from leadline.evidence import entries
-from leadline.evidence.gallery import stylesheet
-from leadline.whole_files import write_whole
+from leadline.presentation.gallery import stylesheet
 
 from .pages.addresses import Addresses
 from .pages.search_index import search_index

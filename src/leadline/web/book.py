@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path, PurePosixPath
 
-from leadline.evidence import BadInput, Finding, Task, entries, entry
-from leadline.evidence.figure import Figure
-from leadline.whole_files import write_whole
+from leadline._files import write_whole
+from leadline.evidence import BadInput, Figure, Finding, Task, entries, entry
 
 from .assets import explorer_script, explorer_style
 from .drawings import Drawings
 from .known_findings import State
+from .pages.library_objects import library_names
 from .pages.search_index import search_index
 from .pages.site import Site
 
 MARKER = "assets/book.json"
 
 
-class Found:
+class BookFindings:
     """The findings of a book, all at the defaults, as pages ask for them."""
 
     def __init__(self, findings: Sequence[Finding]):
@@ -46,7 +46,7 @@ def write_book(
     that after an interruption the same call goes on. `advance` is called after every page of an entry.
     """
     before = prepare(out)
-    site = Site(Found(findings), lambda figure: _drawn(figure, drawings))
+    site = Site(BookFindings(findings), lambda figure: _drawn(figure, drawings))
     pages = dict(_pages(site))
     try:
         _note(out, {*before, *pages})  # whatever interrupts this: these files are the book's
@@ -92,10 +92,13 @@ def _pages(site: Site) -> Iterator[tuple[str, Callable[[], str]]]:
     yield to.home, site.home
     yield to.sources, site.sources
     yield to.errata, site.errata
+    yield to.library, site.library
     missing = "There is no such page in this book; its first page lists all chapters."
     yield "404.html", lambda: site.message("Not found", missing)
     for name in dict.fromkeys(e.chapter for e in shown):
         yield to.chapter(name), functools.partial(site.chapter, name)
+    for name in library_names():
+        yield to.object(name), functools.partial(site.of_library, name)
     for id in (e.id for e in shown):
         yield to.entry(id), functools.partial(site.entry, id)
 

@@ -1,8 +1,6 @@
 """Figures as SVG inside pages: small, the same on every run, and drawn only once."""
 
 import functools
-import hashlib
-import json
 import os
 import re
 from html import escape
@@ -10,8 +8,8 @@ from pathlib import Path
 
 import lazy_loader as lazy
 
-from leadline.evidence.figure import Figure
-from leadline.whole_files import write_whole
+from leadline._files import write_whole
+from leadline.evidence import Figure
 
 vl_convert = lazy.load("vl_convert")
 
@@ -37,7 +35,7 @@ class Drawings:
 
     def svg(self, figure: Figure) -> str:
         """The figure as SVG, drawn if it was not before."""
-        file = self.directory / f"{_digest(figure)}.svg"
+        file = self.directory / f"{figure.digest(_FORM)}.svg"
         try:
             drawn = file.read_text(encoding="utf-8")
             os.utime(file)  # what is in use is the last to be removed
@@ -66,14 +64,9 @@ def draw(figure: Figure) -> str:
     svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
     svg = _COLOUR.sub(lambda m: '"#{:02x}{:02x}{:02x}"'.format(*map(int, m.groups())), _TAG.sub(_compact, svg))
     for number, name in enumerate(dict.fromkeys(_IDENTITY.findall(svg)), start=1):
-        own = f"drawing-{_digest(figure)}-{number}"
+        own = f"drawing-{figure.digest(_FORM)}-{number}"
         svg = svg.replace(f' id="{name}"', f' id="{own}"').replace(f"url(#{name})", f"url(#{own})")
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(figure.title)}" ', 1)
-
-
-def _digest(figure: Figure) -> str:
-    shown = json.dumps([_FORM, vl_convert.__version__, figure.title, figure.spec], sort_keys=True)
-    return hashlib.sha256(shown.encode()).hexdigest()[:24]
 
 
 def _compact(tag: re.Match) -> str:

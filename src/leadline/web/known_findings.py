@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from leadline.evidence import BadInput, Entry, Finding, RunDirectory, Task, entries, versions
-from leadline.evidence.gallery import finding_tone
+from leadline._files import whole_file
+from leadline.evidence import BadInput, Entry, Finding, RunDirectory, Task, entries, entry, versions
 from leadline.evidence.store import append_line
-from leadline.evidence.words import finding_verdict, mark
-from leadline.whole_files import whole_file
+from leadline.presentation.gallery import finding_tone
+from leadline.presentation.words import finding_verdict, mark
 
 _IN_MEMORY = 64
 _WASTE = 2**20  # bytes of findings by other versions that the explorer's own file may hold
@@ -152,7 +152,15 @@ def _without_figures(line: bytes) -> Finding | None:
         hash(finding.key)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return finding if finding.versions == versions() else None
+    return finding if finding.versions == _versions_now(finding.id) else None
+
+
+def _versions_now(id: str) -> dict[str, str]:
+    """What a finding of this entry would be made with now; nothing for an entry that there is no more."""
+    try:
+        return versions(entry(id).module)
+    except BadInput:
+        return {}
 
 
 def _load(place: _Place, key: tuple) -> Finding | None:

@@ -10,7 +10,7 @@ import leadline
 from leadline.evidence import Finding, Task, at_most, entry, versions
 from leadline.web.explorer.app import create_app
 from leadline.web.explorer.guard import HEADERS, Hosts
-from leadline.web.explorer.studies import Shelf
+from leadline.web.explorer.studies import ReportShelf
 from leadline.web.known_findings import KnownFindings
 from leadline.web.pages.site import Site
 from leadline.web.runs import Busy, Event, Run, Runs
@@ -47,7 +47,7 @@ class Explorer:
     def __init__(self, shelf):
         self.runs, self.known = Scripted(), KnownFindings()
         self.site = Site(self.known)
-        self.app = create_app(self.site, self.runs, Shelf([shelf]), Hosts())
+        self.app = create_app(self.site, self.runs, ReportShelf([shelf]), Hosts())
 
     def ask(self, method, path, **options):
         async def once():
@@ -74,10 +74,17 @@ class Explorer:
             sent.append(message)
 
         scope = {
-            "type": "http", "method": "GET", "path": path, "raw_path": (raw_path or path).encode(), "root_path": "",
-            "query_string": b"", "headers": [(b"host", b"127.0.0.1:8765")], "scheme": "http", "http_version": "1.1",
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": (raw_path or path).encode(),
+            "root_path": "",
+            "query_string": b"",
+            "headers": [(b"host", b"127.0.0.1:8765")],
+            "scheme": "http",
+            "http_version": "1.1",
             "server": ("127.0.0.1", 8765),
-        }  # fmt: skip
+        }
         asyncio.run(self.app(scope, receive, send))
         return sent[0]["status"], b"".join(m.get("body", b"") for m in sent)
 
@@ -105,7 +112,10 @@ def explorer(shelf):
         ("/search?q=uniform", "sample-holds"),
         ("/search", "Search"),
         ("/sources", "Sources"),
-        ("/errata", "Printed errors"),
+        ("/errata", "Where a text has a formula or a statement that does not hold as it stands."),
+        ("/library", "leadline.<wbr>probability"),
+        ("/library/probability", 'href="/library/probability.gaussian_kl"'),
+        ("/library/probability.gaussian_kl", 'href="/entries/sample-pauses"'),
         ("/studies", "/studies/digits"),
         ("/chapters/sample_claims", "A uniform number is at most 1."),
         ("/entries/sample-holds", "A uniform number is at most 1."),
@@ -125,6 +135,9 @@ def test_every_page_is_there(explorer, path, words):
     [
         ("/entries/sample-hold", "There is no entry &#39;sample-hold&#39;; did you mean sample-holds"),
         ("/chapters/sample_claim", "There is no chapter &#39;sample_claim&#39;; did you mean sample_claims"),
+        ("/library/probability.gaussian_k", "did you mean probability.gaussian_kl"),
+        ("/library/probabilty", "did you mean probability"),
+        ("/library/claims", "There is no name of the library &#39;claims&#39;"),
         ("/studies/fashion", "There is no such report"),
         ("/assets/app.py", "There is no such file"),
         ("/nothing", "There is no such page"),
@@ -163,8 +176,18 @@ def test_a_known_finding_is_shown_without_running_anything(explorer):
     task = Task.of(entry("sample-holds"), {"samples": 9})
     told = (at_most(0.25, 1.0, "a number never seen"),)
     explorer.known.keep(Finding("sample-holds", task.parameters, 0, told, versions=versions()))
-    assert "a number never seen" in explorer.get("/entries/sample-holds?samples=9").text
-    assert "a number never seen" not in explorer.get("/entries/sample-holds?samples=8").text
+    known, other = (explorer.get(f"/entries/sample-holds?samples={n}").text for n in (9, 8))
+    assert "a number never seen" in known
+    assert 'data-run="no"' in known
+    assert "a number never seen" not in other
+    assert 'data-run="yes"' in other
+
+
+def test_the_first_opening_asks_for_a_run_of_what_is_not_known_and_not_slow(explorer):
+    assert 'data-run="yes"' in explorer.get("/entries/sample-holds").text
+    assert 'data-run="no"' in explorer.get("/entries/sample-slow").text
+    assert 'data-run="no"' in explorer.get("/entries/sample-holds?samples=0").text  # a mistake
+    assert explorer.runs.asked == {}  # it is the page that asks, once it is seen
 
 
 def test_a_run_is_asked_for_followed_and_cancelled(explorer):
@@ -183,10 +206,14 @@ def test_a_run_is_asked_for_followed_and_cancelled(explorer):
 
 def test_runs_that_cannot_be_are_refused_in_json(explorer):
     refusals = [
-        explorer.post({"id": "sample-hold"}), explorer.post({"id": "sample-holds", "parameters": {"samples": 0}}),
-        explorer.post([]), explorer.post({"id": "sample-holds", "parameters": {"samples": "\ud800"}}),
-        explorer.get("/runs/none/events"), explorer.ask("DELETE", "/runs/none"), explorer.get("/runs"),
-    ]  # fmt: skip
+        explorer.post({"id": "sample-hold"}),
+        explorer.post({"id": "sample-holds", "parameters": {"samples": 0}}),
+        explorer.post([]),
+        explorer.post({"id": "sample-holds", "parameters": {"samples": "\ud800"}}),
+        explorer.get("/runs/none/events"),
+        explorer.ask("DELETE", "/runs/none"),
+        explorer.get("/runs"),
+    ]
     assert [r.status_code for r in refusals] == [404, 400, 400, 400, 404, 404, 405]
     assert all(r.json()["error"].endswith((".", "?")) for r in refusals)
     explorer.runs.busy = True
@@ -217,9 +244,14 @@ def test_every_kind_of_answer_carries_the_headers(explorer, monkeypatch):
     token = explorer.post({"id": "sample-holds"}).json()["run"]
     monkeypatch.setattr(explorer.site, "sources", lambda: 1 / 0)
     answers = {
-        "/": 200, "/entries/none": 404, "/entries/sample-holds?samples=0": 400, "/runs": 405, "/sources": 500,
-        f"/runs/{token}/events": 200, "/search//": 404,
-    }  # fmt: skip
+        "/": 200,
+        "/entries/none": 404,
+        "/entries/sample-holds?samples=0": 400,
+        "/runs": 405,
+        "/sources": 500,
+        f"/runs/{token}/events": 200,
+        "/search//": 404,
+    }
     for path, status in answers.items():
         answer = explorer.get(path)
         assert answer.status_code == status
@@ -245,13 +277,32 @@ def test_assets_are_asked_for_again_only_when_they_changed(explorer, name):
     assert explorer.get(f"/assets/{name}", headers={"if-none-match": '"other"'}).status_code == 200
 
 
-PLACES = ("/assets/", "/studies/", "/entries/", "/chapters/", "/runs/", "/")
+PLACES = ("/assets/", "/studies/", "/library/", "/entries/", "/chapters/", "/runs/", "/")
 ESCAPES = (
-    "../app.py", "..%2fapp.py", "%2e%2e/app.py", "%2e%2e%2fapp.py", "..\\app.py", "..%5capp.py", "../../secret.txt",
-    "..%2f..%2fsecret.txt", "..%252fapp.py", "/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "explorer.css%00.py",
-    "explorer.css/../../app.py", "digits/../../secret.txt", "digits%2f..%2f..%2fsecret.txt", "linked",
-    "digits/report.html", ".", "..", "file:///etc/passwd", "....//app.py", "\u2025/app.py",
-)  # fmt: skip
+    "../app.py",
+    "..%2fapp.py",
+    "%2e%2e/app.py",
+    "%2e%2e%2fapp.py",
+    "..\\app.py",
+    "..%5capp.py",
+    "../../secret.txt",
+    "..%2f..%2fsecret.txt",
+    "..%252fapp.py",
+    "/etc/passwd",
+    "//etc/passwd",
+    "%2fetc%2fpasswd",
+    "explorer.css%00.py",
+    "explorer.css/../../app.py",
+    "digits/../../secret.txt",
+    "digits%2f..%2f..%2fsecret.txt",
+    "linked",
+    "digits/report.html",
+    ".",
+    "..",
+    "file:///etc/passwd",
+    "....//app.py",
+    "\u2025/app.py",
+)
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -266,7 +317,7 @@ def test_no_path_leads_to_another_file(explorer, place):
 
 
 def test_pages_name_no_other_host(explorer):
-    for path in ("/", "/entries/sample-holds", "/studies", "/nothing"):
+    for path in ("/", "/entries/sample-holds", "/library/probability.gaussian_kl", "/studies", "/nothing"):
         text = explorer.get(path).text.replace("http://www.w3.org/", "")
         assert "http:" not in text
         assert "https:" not in text

@@ -4,7 +4,7 @@ import json
 import pytest
 import sample_claims  # noqa: F401  (registers the entries)
 
-from leadline.evidence import Attack, Finding, Task, at_most, entry
+from leadline.evidence import Falsification, Finding, Task, at_most, entry
 from leadline.web.explorer.event_stream import event_stream, event_text, queued_sentence
 from leadline.web.known_findings import KnownFindings
 from leadline.web.pages.site import Site
@@ -55,9 +55,11 @@ def test_a_stream_begins_with_how_soon_to_ask_again():
 
 def test_a_check_is_told_from_the_queue_to_the_result():
     texts = stream(
-        Event("queued", {"position": 3, "running": 2}), Event("running", 1.23), Event("comparison", COMPARISON),
+        Event("queued", {"position": 3, "running": 2}),
+        Event("running", 1.23),
+        Event("comparison", COMPARISON),
         Event("done", FINDING),
-    )  # fmt: skip
+    )
     queued, running, comparison, done = map(told, texts[1:])
     sentence = "Third in the queue: 2 checks run, 2 wait before this one."
     assert queued == ("queued", {"position": 3, "sentence": sentence})
@@ -71,9 +73,11 @@ def test_a_check_is_told_from_the_queue_to_the_result():
 
 
 def test_an_attack_and_an_example_are_told():
-    attack = Attack("sample-holds", runs=7, worst=FINDING)
-    best, end = map(told, stream(Event("attack", attack), Event("done", attack), kind="falsify")[1:])
-    assert best[0] == "attack"
+    falsification = Falsification("sample-holds", runs=7, worst=FINDING)
+    best, end = map(
+        told, stream(Event("falsification", falsification), Event("done", falsification), kind="falsify")[1:]
+    )
+    assert best[0] == "falsification"
     assert "7" in best[1]["html"]
     assert (end[0], end[1]["verdict"], end[1]["tone"]) == ("done", "no violation found", "good")
     (done,) = map(told, stream(Event("done", "<b>3</b>"), kind="example")[1:])

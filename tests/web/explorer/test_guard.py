@@ -36,11 +36,23 @@ def test_the_names_of_this_machine_are_answered(host):
 @pytest.mark.parametrize(
     "host",
     [
-        "evil.example:8765", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8765.evil.example", "127.0.0.1:8765@evil.example",
-        "localhost.evil.example:8765", "192.168.1.5:8765", "localhost:87650000", "localhost:8765:8765", "",
-        "localhost :8765", "[::1:8765", "127.1:8765", "2130706433:8765", "localhost.:8765",
+        "evil.example:8765",
+        "127.0.0.1",
+        "127.0.0.1:80",
+        "127.0.0.1:8765.evil.example",
+        "127.0.0.1:8765@evil.example",
+        "localhost.evil.example:8765",
+        "192.168.1.5:8765",
+        "localhost:87650000",
+        "localhost:8765:8765",
+        "",
+        "localhost :8765",
+        "[::1:8765",
+        "127.1:8765",
+        "2130706433:8765",
+        "localhost.:8765",
     ],
-)  # fmt: skip
+)
 def test_other_names_are_refused_in_one_sentence(host):
     answer = ask(headers=[("host", host)])
     assert answer.status_code == 421
@@ -75,8 +87,7 @@ def test_the_address_to_open_is_one_that_a_browser_understands():
 
 
 @pytest.mark.parametrize(
-    "origin",
-    ["http://evil.example", "null", "http://127.0.0.1", "http://localhost:8765", "https://127.0.0.1:8765", ""],
+    "origin", ["http://evil.example", "null", "http://127.0.0.1", "http://localhost:8765", "https://127.0.0.1:8765", ""]
 )
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_another_origin_is_refused(method, origin):

@@ -3,16 +3,24 @@
 import ast
 import contextlib
 import doctest
+import importlib
 import io
+from pathlib import Path
 
 import pytest
 
-from leadline.web.pages.library_objects import library_object, prose_html
+from leadline.web.pages.library_objects import library_object, library_packages, packages_within, prose_html, summary
+from leadline.web.pages.signatures import signature
 
 RUN = (
-    "bayes.grid_posterior", "kernels.Subsequence", "learning.top_k_error", "sloppiness.wishart_edges",
-    "stochastic.conditional_information", "perceptrons.fit", "coding.dct_reconstruct",
-)  # fmt: skip
+    "bayes.grid_posterior",
+    "kernels.Subsequence",
+    "learning.top_k_error",
+    "landscape.sloppiness.wishart_edges",
+    "stochastic.hill_estimate",
+    "linear_classifiers.perceptrons.fit",
+    "neurons.coding.huffman_code",
+)
 
 
 def session(code: str) -> str:
@@ -35,8 +43,8 @@ def test_an_example_runs_as_it_is_copied_and_prints_what_is_shown(name):
 def test_imports_are_those_a_reader_would_write():
     code = library_object("optimisation.nesterov").code
     assert code.startswith("import jax.numpy as jnp\nfrom leadline.optimisation import nesterov\n\nrule, y = ")
-    assert library_object("features.gabor_features").code.startswith(
-        "import numpy as np\nfrom leadline.features import gabor_bank, gabor_features\n\n"
+    assert library_object("kernels.features.gabor_features").code.startswith(
+        "import numpy as np\nfrom leadline.kernels.features import gabor_bank, gabor_features\n\n"
     )
 
 
@@ -53,9 +61,8 @@ def test_imports_are_those_a_reader_would_write():
             "learning.lasso",
             "lasso(\n    x: Inputs,\n    y: Targets,\n    penalty: Scalar,\n    *,\n    intercept: bool = True,",
         ),
-        ("kernel_machines.Paths", 'Paths(values: Float[np.ndarray, "count m"], jitter: float)'),
+        ("kernels.machines.Expansion", "Expansion(kernel: Gram, centres: Points, coefficients: Num[Array"),
         ("networks.MLP", "MLP(\n    widths: Sequence[int],\n"),
-        ("stochastic.SAMPLERS", "SAMPLERS: 'replacement', 'reshuffle', 'shuffle once', 'sequential'"),
         ("learning.LOSSES", "LOSSES: 'squared', 'half_squared', "),
     ],
 )
@@ -63,8 +70,35 @@ def test_signatures_are_as_the_source_writes_them(name, start):
     assert library_object(name).signature.startswith(start)
 
 
+def test_a_tuple_is_told_by_what_it_holds():
+    assert signature("ORDERS", ("cyclic", "shuffle once")) == "ORDERS: 'cyclic', 'shuffle once'"
+
+
 def test_tables_have_no_documentation_of_their_own():
-    assert library_object("learning.LOSSES")[2:] == ("", "", "")
+    assert library_object("learning.LOSSES")[2:] == ("", "", "", "")
+
+
+def test_every_exported_name_is_listed_under_its_package():
+    for name, package in library_packages().items():
+        module = importlib.import_module(f"leadline.{name}")
+        folder = Path(module.__file__).parent
+        modules = {own for own in module.__all__ if (folder / own).is_dir() or (folder / f"{own}.py").is_file()}
+        assert set(package.names) >= set(module.__all__) - modules, name  # a function may have the name of its module
+        assert set(package.names) <= set(module.__all__), name
+
+
+def test_packages_lie_within_others():
+    assert "linear_classifiers.margins" not in {p.name for p in packages_within("")}
+    assert "linear_classifiers.margins" in {p.name for p in packages_within("linear_classifiers")}
+    for name in library_packages():
+        above = name.rpartition(".")[0]
+        assert not above or above in library_packages(), f"{name} is in a package that has no page"
+
+
+def test_a_summary_is_the_first_sentence():
+    assert summary("Steps of 0.5, e.g. on\na slope. They end.\n\nMore.") == "Steps of 0.5, e.g. on a slope."
+    assert summary("A table:\n\n    1 2") == "A table"
+    assert library_object("learning.top_k_error").summary
 
 
 def test_mathematics_in_prose_is_no_markup():

@@ -2,27 +2,30 @@
 
 import itertools
 import shlex
-from typing import Annotated
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 import leadline
-from leadline.evidence import Choice, Range, Task, claim, entry, exactly
+from leadline.evidence import Int, OneOf, Real, Task, claim, entry, exactly
 from leadline.web.explorer.run_requests import task_of_address
 from leadline.web.pages.addresses import Addresses
 from leadline.web.pages.same_again import command, python, view_address
 
 
-@claim("same-again", says="It has a parameter of every kind.")
-def every_kind(
+@claim()
+def same_again(
     key,
-    count: Annotated[int, Range(1, 10**7, log=True)] = 5,
-    rate: Annotated[float, Range(-1.0, 1e6)] = 0.1,
-    order: Annotated[str, Choice("cyclic", "shuffle once", "a&b=c?d#e+%")] = "cyclic",
-    depth: Annotated[int, Choice(1, 2, 4)] = 2,
+    count: Int(1, 10**7, log=True) = 5,
+    rate: Real(-1.0, 1e6) = 0.1,
+    order: OneOf("cyclic", "shuffle once", "a&b=c?d#e+%") = "cyclic",
+    depth: OneOf(1, 2, 4) = 2,
     bias: bool = False,
 ):
+    """The same again.
+
+    It has a parameter of every kind.
+    """
     yield exactly(1, 1, "one")
 
 

@@ -1,20 +1,25 @@
 """Pages: every one well formed and escaped, in every state, in the explorer and in the book."""
 
 import dataclasses
+import json
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
 from html_pages import Page
 
-import leadline
-from leadline.evidence import Attack, BadInput, Finding, Task, at_most, entries, entry, exactly, figure, printed
-from leadline.web.book import Found
+from leadline import claims
+from leadline.claims import INDEX
+from leadline.evidence import BadInput, Falsification, Finding, Task, at_most, entries, entry, erratum, exactly
+from leadline.presentation import figure
+from leadline.web.book import BookFindings
 from leadline.web.pages import site as site_module
 from leadline.web.pages.contents import chapters, neighbours
+from leadline.web.pages.library_objects import library_names, library_packages
 from leadline.web.pages.site import START, Site
+
+claims.load()
 
 HOSTILE = """<script>alert("1")</script> & 'x' </pre>"""
 
@@ -23,11 +28,12 @@ def finding(id="sample-holds", *comparisons, **others) -> Finding:
     return Finding(id, Task.of(entry(id)).parameters, 0, comparisons=comparisons, seconds=0.4, **others)
 
 
+RIGHT = at_most(0.97, 1.0, "largest number")
 HOLDS = finding(
     "sample-holds",
-    at_most(0.97, 1.0, "largest number"),
-    printed(at_most(0.97, 0.0, "largest number"), "eth", "U ≤ 0"),
-    figures=(figure.histogram("Numbers </script> & more", x="u", samples={"drawn": [0.1, 0.5]}),),
+    RIGHT,
+    erratum(at_most(0.97, 0.0, "largest number, wrongly"), of=RIGHT, by="eth", prints="U ≤ 0"),
+    figures=(figure.histogram("Numbers </script> & more", "u", samples={"drawn": [0.1, 0.5]}),),
 )
 STATES = {
     "holds": HOLDS,
@@ -35,11 +41,11 @@ STATES = {
     "vacuous": finding("sample-holds", dataclasses.replace(at_most(0.5, 1.5, "risk"), says_nothing=True)),
     "inapplicable": finding("sample-holds", exactly(1, 1, "n").given(False, "n is at least 5")),
     "error": finding("sample-holds", error="its worker process died (exit code 3)"),
-    "a printed error does not fail": finding(
-        "sample-holds", exactly(1, 1, "one"), printed(exactly(2, 2, "two"), "eth", "2 = 2")
+    "an erratum does not fail": finding(
+        "sample-holds", RIGHT, erratum(exactly(2, 2, "two"), of=RIGHT, by="eth", prints="2 = 2")
     ),
 }
-KNOWN = Found([HOLDS, finding("sample-unmet", exactly(1, 1, "n").given(False, "n is at least 5"))])
+KNOWN = BookFindings([HOLDS, finding("sample-unmet", exactly(1, 1, "n").given(False, "n is at least 5"))])
 EXPLORER = Site(KNOWN)
 BOOK = Site(KNOWN, draw=lambda f: f"<svg><title>{len(f.spec)}</title></svg>")
 SITES = {"explorer": EXPLORER, "book": BOOK}
@@ -64,6 +70,10 @@ def pages(site: Site) -> dict[str, str]:
         "empty search": site.search(" "),
         "sources": site.sources(),
         "errata": site.errata(),
+        "library": site.library(),
+        "package": site.of_library("linear_classifiers"),
+        "package with names": site.of_library("linear_classifiers.perceptrons"),
+        "object": site.of_library("linear_classifiers.perceptrons.fit"),
         "message": site.message("Not found", "There is no such page."),
     }
     studies = {"studies": site.studies([]), "reports": site.studies([Study("a/b", HOSTILE, HOSTILE, "2026")])}
@@ -106,27 +116,36 @@ def test_the_result_says_every_state_in_words_with_its_meaning(state, where):
 
 def test_an_empirical_finding_that_fails_is_not_confirmed():
     task = Task(dataclasses.replace(entry("sample-holds"), empirical=True), {"samples": 20}, 0)
-    html = EXPLORER.result(task, finding("sample-holds", at_most(2.0, 1.0, "largest number").as_finding()))
+    html = EXPLORER.result(task, finding("sample-holds", at_most(2.0, 1.0, "largest number").as_empirical()))
     assert "<strong>not confirmed at this scale</strong>" in html
     assert "no theorem" in html
 
 
 def test_what_entries_and_findings_say_is_escaped(monkeypatch):
     hostile = dataclasses.replace(
-        entry("sample-holds"), says=HOSTILE, assumes=(HOSTILE,), slow=HOSTILE, formula=r"a < b \& c"
+        entry("sample-holds"),
+        title=HOSTILE,
+        statement=HOSTILE,
+        check=HOSTILE,
+        assumes=(HOSTILE,),
+        slow=HOSTILE,
+        formula=r"a < b \& c",
     )
     monkeypatch.setattr(site_module, "entry", lambda id: hostile)
     found = finding(
-        "sample-holds", exactly("<b>", HOSTILE, HOSTILE), printed(at_most(2, 1, HOSTILE), "eth", HOSTILE),
-        error=HOSTILE, figures=HOLDS.figures,
-    )  # fmt: skip
-    html = Site(Found([found])).entry("sample-holds", mistake=HOSTILE)
+        "sample-holds",
+        exactly("<b>", HOSTILE, HOSTILE),
+        erratum(at_most(2, 1, HOSTILE), of=exactly("<b>", HOSTILE, HOSTILE), by="eth", prints=HOSTILE),
+        error=HOSTILE,
+        figures=HOLDS.figures,
+    )
+    html = Site(BookFindings([found])).entry("sample-holds", mistake=HOSTILE)
     assert_sound(html)
     assert "alert(" in html
     assert "<b>" not in html
     assert_sound(EXPLORER.example(HOSTILE))
     assert_sound(f"<table>{EXPLORER.row(found.comparisons[1])}</table>")
-    assert_sound(EXPLORER.attack(hostile, Attack("x", worst=found, errors=[found]), running=False))
+    assert_sound(EXPLORER.falsification(hostile, Falsification("x", worst=found, errors=[found]), running=False))
 
 
 def test_a_chart_cannot_end_the_script_that_holds_it():
@@ -135,11 +154,18 @@ def test_a_chart_cannot_end_the_script_that_holds_it():
     assert BOOK.entry("sample-holds").count("</script>") == 1
 
 
-def test_the_printed_form_fails_beside_the_repaired_one_and_not_in_the_table():
+def test_an_erratum_fails_beside_the_repaired_form_and_not_in_the_table():
     html = EXPLORER.entry("sample-holds")
-    before, after = html.split('class="printed"', 1)
+    before, after = html.split('class="errata-pairs"', 1)
     assert "U ≤ 0" not in before
     assert after.index("U ≤ 0") < after.index("Repaired") < after.index("measured 0.97 ≤ 1: holds")
+
+
+def test_an_erratum_whose_repair_was_not_reached_stands_alone():
+    html = EXPLORER.result(Task.of(entry("sample-holds")), finding("sample-holds", HOLDS.comparisons[1]))
+    assert_sound(html)
+    assert "U ≤ 0" in html
+    assert "Repaired" not in html
 
 
 def test_the_book_says_nothing_that_needs_a_server():
@@ -148,15 +174,21 @@ def test_the_book_says_nothing_that_needs_a_server():
             assert word not in html, (name, word)
 
 
-def test_an_address_runs_at_once_only_what_differs_from_the_defaults_and_is_not_known():
+def test_what_is_not_known_runs_when_its_page_opens_unless_it_is_slow_or_a_mistake():
     asks = {
         "known": EXPLORER.entry("sample-holds", {"samples": 20}),
-        "not known, at the defaults": EXPLORER.entry("sample-slow"),
+        "first opening": EXPLORER.entry("sample-64-bit"),
+        "first opening of what is slow": EXPLORER.entry("sample-slow"),
         "another value": EXPLORER.entry("sample-holds", {"samples": "30"}),
         "another seed": EXPLORER.entry("sample-holds", {}, 7),
-        "a mistake": EXPLORER.entry("sample-holds", mistake="samples = 0 is outside its range."),
+        "another seed of what is slow": EXPLORER.entry("sample-slow", {}, 7),
+        "a mistake": EXPLORER.entry("sample-64-bit", mistake="bits = 0 is outside its range."),
+        "in the book": BOOK.entry("sample-64-bit"),
     }
-    assert [name for name, html in asks.items() if 'data-run="yes"' in html] == ["another value", "another seed"]
+    at_once = ["first opening", "another value", "another seed", "another seed of what is slow"]
+    assert [name for name, html in asks.items() if 'data-run="yes"' in html] == at_once
+    assert [name for name, html in asks.items() if "being run for the first time" in html] == at_once
+    assert "not run yet: it takes 1 minute" in asks["first opening of what is slow"]
     assert "leadline check sample-holds --set samples=30" in asks["another value"]
     assert "check(&#34;sample-holds&#34;, seed=7)" in asks["another seed"]
 
@@ -164,12 +196,86 @@ def test_an_address_runs_at_once_only_what_differs_from_the_defaults_and_is_not_
 def test_lists_tell_what_is_known_of_each_entry():
     (chapter,) = (c for c in chapters(KNOWN) if c.name == "sample_claims")
     assert chapter.state == f"2/{len(chapter.lines)}"
-    assert Site(Found([STATES["fails"]])).home().count("1 ✗") == 1
+    assert Site(BookFindings([STATES["fails"]])).home().count("1 ✗") == 1
     html = EXPLORER.chapter("sample_claims")
     assert "1 holds, 1 inapplicable" in html
-    assert "Small entries with known behaviour, for testing the engine" in html
+    assert "Sample holds" in html
+    assert "<code>sample-holds</code>" in html
     with pytest.raises(BadInput, match="chapter"):
         EXPLORER.chapter("nowhere")
+
+
+def test_the_side_list_has_the_sections_of_the_chapter_that_is_read_and_of_no_other():
+    for html in (EXPLORER.chapter("neurons"), EXPLORER.entry("novikoff-bound"), BOOK.entry("novikoff-bound")):
+        side = html.split("<nav", 2)[2].split("</nav>")[0]
+        titles = re.findall(r'<p class="section">([^<]+)</p>', side)
+        assert titles[:3] == ["Units", "The perceptron", "Margins and mistake bounds"]
+        place = side.index(titles[2])
+        assert side.index("Perceptron learning algorithm") < place < side.index("Novikoff&#39;s mistake bound")
+        assert len(titles) == len(next(c for c in chapters(KNOWN) if c.name == "neurons").sections)
+    assert 'class="section"' not in EXPLORER.home()
+    page = EXPLORER.chapter("neurons")
+    assert page.index('<h2 id="part-1">Units</h2>') < page.index('<h2 id="part-2">The perceptron</h2>')
+
+
+def test_mathematics_in_sentences_is_mathml_and_names_are_code(monkeypatch):
+    told = dataclasses.replace(
+        entry("sample-holds"),
+        statement=r"At most $\sqrt{n}$, for `samples` draws.",
+        assumes=(r"$n \ge 2$",),
+        check=r"Against $\sum_{i<n} i$.",
+    )
+    monkeypatch.setattr(site_module, "entry", lambda id: told)
+    for site in (EXPLORER, BOOK):
+        html = site.entry("sample-holds").split('id="entry"')[1].split('class="bench"')[0]
+        for tag in ("<msqrt>", "<msub>", "<code>samples</code>"):
+            assert tag in html, tag
+        assert "<math" in html.split('class="assumes"')[1].split("</ul>")[0]
+        assert not set("$\\`") & set(html)
+
+
+def test_lists_and_search_show_titles_with_their_ids():
+    for html in (EXPLORER.chapter("sample_claims"), EXPLORER.search("uniform number")):
+        line = html.split('href="/entries/sample-holds"')[-1].split("</li>")[0]
+        assert line.index("Sample holds") < line.index("<code>sample-holds</code>")
+    assert "<h1>Sample holds</h1>" in EXPLORER.entry("sample-holds")
+    assert "<code>sample-holds</code>" in EXPLORER.entry("sample-holds").split("<h1>")[0]
+
+
+def test_the_library_lists_every_package_and_a_package_every_name_with_its_first_sentence():
+    html = EXPLORER.library()
+    for name, package in library_packages().items():
+        assert f'href="/library/{name}"' in html
+        page = EXPLORER.of_library(name)
+        assert_sound(page)
+        for own in package.names:
+            assert f'href="/library/{name}.{own}"' in page
+    page = EXPLORER.of_library("linear_classifiers.perceptrons")
+    assert page.index("The perceptron rule: add y x on every mistake") < page.index("Rosenblatt&#39;s rule: present")
+    assert 'href="/library/linear_classifiers.perceptrons"' in EXPLORER.of_library("linear_classifiers")
+
+
+def test_a_name_of_the_library_has_signature_example_and_the_entries_that_use_it():
+    html = EXPLORER.of_library("linear_classifiers.perceptrons.fit")
+    assert "<h1><code>fit</code></h1>" in html
+    for part in ("fit(\n    x: ", "Rosenblatt", "&gt;&gt;&gt; run = fit(", 'href="/entries/novikoff-bound"'):
+        assert part in html, part
+    with pytest.raises(BadInput, match=r"no name of the library .*did you mean .*perceptrons\.fit"):
+        EXPLORER.of_library("linear_classifiers.perceptrons.fitt")
+    with pytest.raises(BadInput, match="name of the library"):
+        EXPLORER.of_library("evidence.claim")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", library_packages())
+def test_every_public_name_has_a_page(package):
+    for own in library_packages()[package].names:
+        assert_sound(BOOK.of_library(f"{package}.{own}"))
+
+
+def test_names_that_differ_in_capitals_only_have_files_of_their_own_in_the_book():
+    files = [BOOK.to(0).object(name).casefold() for name in library_names()]
+    assert len(files) == len(set(files))
 
 
 def test_entries_are_read_in_order_across_chapters():
@@ -184,31 +290,40 @@ def test_entries_are_read_in_order_across_chapters():
     assert walk == order
 
 
-def test_an_attack_tells_how_it_goes_and_links_its_worst_case():
+def test_a_falsification_tells_how_it_goes_and_links_its_worst_case():
     e = entry("sample-slow-descent")
     worst = Finding(e.id, {"x": 0.45, "other": 3}, 9, comparisons=(at_most(0.2475, 0.24, "x(1-x)"),))
     near = dataclasses.replace(worst, comparisons=(at_most(0.2375, 0.24, "x(1-x)"),))
-    broken = EXPLORER.attack(e, Attack(e.id, 12, 2, worst, [worst], 3.5), running=False)
+    broken = EXPLORER.falsification(e, Falsification(e.id, 12, 2, worst, [worst], 3.5), running=False)
     assert "<strong>violated</strong>" in broken
     assert 'href="/entries/sample-slow-descent?x=0.45&amp;other=3&amp;seed=9"' in broken
     assert "12 runs in 3.5 s" in broken
     assert "2 statistical misses were chance" in broken
     assert "1 run did not end" in broken
-    assert "no violation so far" in EXPLORER.attack(e, Attack(e.id, 1, 0, near), running=True)
-    assert "no violation found" in EXPLORER.attack(e, Attack(e.id, 1, 0, near), running=False)
-    assert "no run ended in time" in EXPLORER.attack(e, Attack(e.id), running=False)
-    for html in (broken, EXPLORER.attack(e, Attack(e.id), running=True)):
+    assert "no violation so far" in EXPLORER.falsification(e, Falsification(e.id, 1, 0, near), running=True)
+    assert "no violation found" in EXPLORER.falsification(e, Falsification(e.id, 1, 0, near), running=False)
+    assert "no run ended in time" in EXPLORER.falsification(e, Falsification(e.id), running=False)
+    for html in (broken, EXPLORER.falsification(e, Falsification(e.id), running=True)):
         assert_sound(html)
 
 
 def test_errata_are_told_by_text_and_once():
-    twice = finding("sample-holds", *HOLDS.comparisons, printed(at_most(5.0, 0.0, "other"), "eth", "U ≤ 0"),
-                    printed(at_most(5.0, 0.0, "other"), "cam", "U < 0"))  # fmt: skip
-    html = Site(Found([twice])).errata()
+    twice = finding(
+        "sample-holds",
+        *HOLDS.comparisons,
+        erratum(at_most(5.0, 0.0, "other"), of=RIGHT, by="eth", prints="U ≤ 0"),
+        erratum(at_most(5.0, 0.0, "other"), of=RIGHT, by="cam", prints="U < 0"),
+    )
+    html = Site(BookFindings([twice])).errata()
     assert html.count("U ≤ 0") == 1
+    assert "<h1>Errata</h1>" in html
+    assert "fails, as it must" in html
+    assert "<code>sample-holds</code>" in html
+    assert html.count(": 1 erratum.") == 2
+    assert "rinted" not in html
     assert html.index('<h2 id="eth">') < html.index("U ≤ 0") < html.index('<h2 id="cam">') < html.index("U &lt; 0")
 
 
 def test_the_entries_to_begin_with_exist():
-    claims = "".join(f.read_text(encoding="utf-8") for f in Path(leadline.__file__).parent.glob("claims/*/*.py"))
-    assert [id for id in START if f'    "{id}",\n' not in claims] == []
+    index = {record["id"] for record in json.loads(INDEX.read_text(encoding="utf-8"))}
+    assert set(START) <= index

@@ -192,7 +192,7 @@ def test_a_search_shows_its_best_so_far_and_can_be_cancelled(loop, runs):
         seen = []
         async with aclosing(runs.follow(run)) as events:
             async for event in events:
-                seen += [event.value] if event.name == "attack" else []
+                seen += [event.value] if event.name == "falsification" else []
                 if seen and seen[-1].violated:
                     break
             runs.cancel(run)
@@ -200,24 +200,27 @@ def test_a_search_shows_its_best_so_far_and_can_be_cancelled(loop, runs):
         return seen, await result(runs, check("sample-unmet", n=6))
 
     seen, after = loop.run(scene())
-    assert [attack.runs for attack in seen] == sorted(attack.runs for attack in seen)
-    assert len({id(attack) for attack in seen}) == len(seen)  # copies, which the search does not change any more
+    assert [falsification.runs for falsification in seen] == sorted(falsification.runs for falsification in seen)
+    assert len({id(falsification) for falsification in seen}) == len(
+        seen
+    )  # copies, which the search does not change any more
     assert 0.24 < seen[-1].worst.comparisons[0].measured <= 0.25
     assert after.verdict is Verdict.HOLDS
 
 
 def test_a_search_ends_with_its_budget(loop, runs, monkeypatch):
     monkeypatch.setattr("leadline.web.runs.run_events.SHORTEST", 0.5)
-    attack = loop.run(result(runs, Wanted("falsify", entry("sample-slow-descent"), budget=1.0)))
-    assert attack.runs > 0
-    assert 1.0 <= attack.seconds < 4.0
+    falsification = loop.run(result(runs, Wanted("falsify", entry("sample-slow-descent"), budget=1.0)))
+    assert falsification.runs > 0
+    assert 1.0 <= falsification.seconds < 4.0
 
 
 def test_the_example_of_what_an_entry_shows_is_run(loop, runs):
-    wanted = Wanted("example", entry("sample-pauses"), object="suggestions.unknown")
+    wanted = Wanted("example", entry("sample-pauses"), object="probability.gaussian_kl")
     assert loop.run(result(runs, wanted)).splitlines() == [
-        """>>> unknown("dataset", "minst", ["digits", "mnist"])""",
-        '''"There is no dataset 'minst'; did you mean mnist?"''',
+        ">>> one = jnp.ones((1, 1))",
+        ">>> float(gaussian_kl(jnp.zeros(1), one, jnp.ones(1), one))",
+        "0.5",
     ]
 
 

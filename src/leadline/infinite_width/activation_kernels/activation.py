@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..layer import Covariance, Form, Layer, Needs, between_positions, position_diagonal, spread
+from ..layers.layer import Covariance, Form, Layer, Needs, between_positions, position_diagonal, spread
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class ActivationLayer(Layer):
         return Needs(after.full, max(after.variances, 1))
 
     def side(self, form: Form, variance: Array | None) -> tuple[Array | None, Any]:
+        assert variance is not None  # `needs` asks for it
         q = position_diagonal(form, variance)
         notes = self.notes(q)
         if not form.variances_full or not form.positions:
@@ -63,7 +64,7 @@ class ActivationLayer(Layer):
         first = jax.tree.map(lambda a: spread(form, a, 0), first)
         second = jax.tree.map(lambda a: spread(form, a, 1), second)
         nngp, slopes = self.dual(covariance.nngp, first, second, covariance.ntk is not None)
-        return Covariance(nngp, None if covariance.ntk is None else covariance.ntk * slopes)
+        return Covariance(nngp, None if covariance.ntk is None or slopes is None else covariance.ntk * slopes)
 
     def apply(self, params: Any, x: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
         return self.function(x)

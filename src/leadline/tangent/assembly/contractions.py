@@ -3,14 +3,13 @@
 All matrices of pairs have one row for each example and output; of the trace over outputs, one for each example.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, PyTree
-
-from ..functions import Function
 
 HIGHEST = lax.Precision.HIGHEST
 
@@ -65,7 +64,13 @@ def by_jacobians(j1: Float[Array, "m c p"], j2: Float[Array, "n c p"], trace: bo
 
 
 def by_products(
-    f: Function, fixed: PyTree, free: PyTree, x1: Array, x2: Array, together: int, trace: bool
+    f: Callable[[PyTree, PyTree, Array], Array],
+    fixed: PyTree,
+    free: PyTree,
+    x1: Array,
+    x2: Array,
+    together: int,
+    trace: bool,
 ) -> Float[Array, "rows columns"]:
     """One column after the other, `together` at a time: a VJP at x2 gives a direction in the parameters `free`, a JVP
     at all of x1 its image. f(free, fixed, x) is of one example, its output a vector."""

@@ -81,10 +81,14 @@ def choose_routes(
     held = sum(layer_numbers(layer, sizes.outputs) for layer in found.layers)
     held += 0 if by_products else sizes.outputs * others
     return Routes(
-        hadamard, pairs, outer,
-        {} if by_products else found.others, found.others if by_products else {}, found.unused,
+        hadamard,
+        pairs,
+        outer,
+        {} if by_products else found.others,
+        found.others if by_products else {},
+        found.unused,
         *_pieces(program, pairs, outer, held, others if by_products else 0, sizes),
-    )  # fmt: skip
+    )
 
 
 def _pieces(program: Program, pairs: Any, outer: Any, held: int, directions: int, sizes: Sizes) -> tuple:
@@ -176,7 +180,7 @@ def _step_cost(name: str, settings: Any, out: Any, inputs: Any) -> float:
         _step_cost(
             e.primitive.name,
             e.params,
-            [v.aval.shape for v in e.outvars],
+            [getattr(v.aval, "shape", ()) for v in e.outvars],
             [getattr(v.aval, "shape", ()) for v in e.invars],
         )
         for jaxpr in inner

@@ -90,8 +90,10 @@ def dot_dimensions(step: Step, side: int) -> tuple[tuple[int, ...], tuple[int, .
 def layer_at(step: Step, weight: int, leaf: int, scale: Any, shapes: dict[int, tuple[int, ...]]) -> Layer | None:
     """The layer made by a step whose operand number `weight` is the leaf; None if the step is of an unusual kind."""
     other = step.inputs[1 - weight]
-    w = shapes[step.inputs[weight]]
-    a = tuple(np.shape(other.value)) if isinstance(other, Fixed) else shapes[other]
+    w, a = (
+        tuple(np.shape(operand.value)) if isinstance(operand, Fixed) else shapes[operand]
+        for operand in (step.inputs[weight], other)
+    )
     if not jnp.issubdtype(step.dtypes[0], jnp.floating) or 0 in (*w, *a):
         return None
     if step.primitive == "dot_general":

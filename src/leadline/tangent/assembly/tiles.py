@@ -88,11 +88,12 @@ class Assembly:
     def _factored(self, left: Signals, right: Signals) -> list[tuple[int, Array]]:
         routes, tiles = self.routes, []
         for number, layer in enumerate((*routes.hadamard, *routes.pairs)):
-            factors = [part[number] for s in (left, right) for part in (s.activations, s.deltas)]
+            (a1, d1), (a2, d2) = ((s.activations[number], s.deltas[number]) for s in (left, right))
             if layer.plain:
-                tile = by_hadamard(*factors, 0.0 if layer.bias is None else layer.bias_scale, self.trace)
+                bias = 0.0 if layer.bias is None else layer.bias_scale
+                tile = by_hadamard(a1, d1, a2, d2, bias, self.trace)
             else:
-                tile = by_position_pairs(*factors, self.trace)
+                tile = by_position_pairs(a1, d1, a2, d2, self.trace)
             tiles.append((self.matrix[layer.leaf], tile))
         for number, leaf in enumerate(routes.explicit):
             tiles.append((self.matrix[leaf], by_jacobians(left.jacobians[number], right.jacobians[number], self.trace)))
@@ -101,8 +102,9 @@ class Assembly:
     def _products(self, leaves: list[Array]) -> Contract:
         routes, program = self.routes, self.program
 
-        def f(free: dict[int, Array], fixed: PyTree, x: Array) -> Array:
-            return jnp.ravel(program.run([free.get(i, leaf) for i, leaf in enumerate(fixed)], x, {}, ())[0])
+        def f(free: dict[int, Array], fixed: list[Array], x: Array) -> Array:
+            leaves = [free.get(i, leaf) for i, leaf in enumerate(fixed)]
+            return jnp.ravel(program.run(leaves, x, {}, ())[0])
 
         def contract(x1: Array, x2: Array) -> list[tuple[int, Array]]:
             tiles = []
@@ -119,8 +121,10 @@ class Assembly:
         `triangle` says whether the block lies on the diagonal, where the tiles above it suffice (None: K has no
         symmetry). The last tile of a side begins early enough to be full; an adding sweep skips what it shares.
         """
-        n1, n2 = (jax.tree.leaves(side)[0].shape[0] if jax.tree.leaves(side) else s
-                  for side, s in zip((left, right), self.routes.block, strict=True))  # fmt: skip
+        n1, n2 = (
+            jax.tree.leaves(side)[0].shape[0] if jax.tree.leaves(side) else s
+            for side, s in zip((left, right), self.routes.block, strict=True)
+        )
         t1, t2 = min(self.routes.tile, n1), min(self.routes.tile, n2)
         rows, columns = -(-n1 // t1), -(-n2 // t2)
         c = 1 if self.trace else math.prod(self.program.out_shape)

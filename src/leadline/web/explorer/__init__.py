@@ -2,12 +2,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "app": ["create_app"],
-        "guard": ["Hosts"],
-        "server": ["serve"],
-        "studies": ["Shelf"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

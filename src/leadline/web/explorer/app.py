@@ -20,14 +20,14 @@ from ..runs import Busy, Run, Runs
 from .event_stream import event_stream
 from .guard import Guard, Hosts
 from .run_requests import NoSuchEntry, entry_named, task_of_address, wanted_by
-from .studies import Shelf
+from .studies import ReportShelf
 
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 _LONGEST_QUERY = 200  # characters
 _TITLES = {400: "Not understood", 404: "Not here", 405: "Not possible", 500: "An error"}
 
 
-def create_app(site: Site, runs: Runs, shelf: Shelf, hosts: Hosts) -> ASGIApp:
+def create_app(site: Site, runs: Runs, shelf: ReportShelf, hosts: Hosts) -> ASGIApp:
     """The explorer; `runs` start and stop with it."""
     return Guard(_Explorer(site, runs, shelf).application(), hosts)
 
@@ -35,7 +35,7 @@ def create_app(site: Site, runs: Runs, shelf: Shelf, hosts: Hosts) -> ASGIApp:
 class _Explorer:
     """The answers. Those that render pages are plain functions, which Starlette calls in threads of their own."""
 
-    def __init__(self, site: Site, runs: Runs, shelf: Shelf):
+    def __init__(self, site: Site, runs: Runs, shelf: ReportShelf):
         self.site, self.runs, self.shelf = site, runs, shelf
 
     def application(self) -> Starlette:
@@ -47,6 +47,8 @@ class _Explorer:
             ),
             Route("/sources", self._page(lambda request: site.sources())),
             Route("/errata", self._page(lambda request: site.errata())),
+            Route("/library", self._page(lambda request: site.library())),
+            Route("/library/{name}", self.library),
             Route("/studies", self._page(lambda request: site.studies(self.shelf.studies()))),
             Route("/studies/{name}", self.study),
             Route("/chapters/{name}", self.chapter),
@@ -72,6 +74,12 @@ class _Explorer:
     def chapter(self, request: Request) -> Response:
         try:
             return HTMLResponse(self.site.chapter(request.path_params["name"]))
+        except BadInput as mistake:
+            raise HTTPException(404, str(mistake)) from None
+
+    def library(self, request: Request) -> Response:
+        try:
+            return HTMLResponse(self.site.of_library(request.path_params["name"]))
         except BadInput as mistake:
             raise HTTPException(404, str(mistake)) from None
 

@@ -7,11 +7,11 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
-from leadline.evidence import Attack, Finding
-from leadline.evidence.gallery import finding_tone
-from leadline.evidence.words import finding_verdict, mark
+from leadline.evidence import Falsification, Finding
+from leadline.presentation.gallery import finding_tone
+from leadline.presentation.words import finding_verdict, mark
 
-from ..pages.attack_view import attack_verdict
+from ..pages.falsification_view import falsification_verdict
 from ..pages.site import Site
 from ..runs import Event, Run, Runs
 
@@ -66,20 +66,20 @@ def _told(site: Site, run: Run, event: Event) -> dict[str, Any]:
         return {"seconds": round(value, 1), "sentence": f"Running for {value:.0f} s."}
     if event.name == "comparison":
         return {"html": site.row(value)}
-    if event.name == "attack":
-        return {"html": site.attack(run.wanted.entry, value, running=True)}
+    if event.name == "falsification":
+        return {"html": site.falsification(run.wanted.entry, value, running=True)}
     if event.name == "ended":
         return _ending(value)
     return _done(site, run, value)
 
 
-def _done(site: Site, run: Run, outcome: Finding | Attack | str) -> dict[str, Any]:
+def _done(site: Site, run: Run, outcome: Finding | Falsification | str) -> dict[str, Any]:
     if isinstance(outcome, str):
         return {"html": site.example(outcome), "verdict": "", "tone": "quiet", "mark": ""}
     entry = run.wanted.entry
-    if isinstance(outcome, Attack):
-        verdict, shape, tone = attack_verdict(outcome, running=False)
-        html = site.attack(entry, outcome, running=False)
+    if isinstance(outcome, Falsification):
+        verdict, shape, tone = falsification_verdict(outcome, running=False)
+        html = site.falsification(entry, outcome, running=False)
         return {"html": html, "verdict": verdict, "tone": tone, "mark": shape}
     return {
         "html": site.result(run.task, outcome),

@@ -5,16 +5,21 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from leadline._messages import unknown
 from leadline.evidence import BadInput, Entry, Task, entry
-from leadline.suggestions import unknown
 
 from ..runs.run_events import LARGEST_SEED, Wanted, checked_seed
 
 _SEED = "seed"
 _FIELDS: dict[str, tuple[type, ...]] = {
-    "kind": (str,), "id": (str,), "parameters": (dict,), _SEED: (int, str), "budget": (int, float), "object": (str,),
+    "kind": (str,),
+    "id": (str,),
+    "parameters": (dict,),
+    _SEED: (int, str),
+    "budget": (int, float),
+    "object": (str,),
     "page": (str,),
-}  # fmt: skip
+}
 _NAMES = {str: "text", int: "a whole number", float: "a number", dict: "an object of parameters"}
 _LONGEST_PAGE = 100
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from leadline import claims
-from leadline.data.cache import cache_directory
+from leadline.data.sources.cache import cache_directory
 from leadline.evidence import BadInput
 
 from ..known_findings import KnownFindings
@@ -21,7 +21,7 @@ from ..pages.site import Site
 from ..runs import Runs
 from .app import create_app
 from .guard import Hosts
-from .studies import Shelf
+from .studies import ReportShelf
 
 PORT = 8765
 _NEXT_PORTS = 100
@@ -40,7 +40,7 @@ def serve(
     open_browser: bool = False,
 ) -> None:
     """Serve the explorer until Ctrl-C or SIGTERM. Without a `port` it is 8765, or the next one that is free."""
-    shelf = Shelf(studies)
+    shelf = ReportShelf(studies)
     with _bound_socket(host, port) as listener:
         hosts = Hosts(host, listener.getsockname()[1], tuple(names))
         if not hosts.local:
@@ -60,10 +60,18 @@ class _Server(uvicorn.Server):
     def __init__(self, app, runs: Runs):
         # Without a configuration of its own for logging, which would close the handlers of other libraries.
         config = uvicorn.Config(
-            app, loop="asyncio", http="h11", ws="none", lifespan="on", log_config=None, log_level="warning",
+            app,
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            log_level="warning",
             access_log=False,
-            server_header=False, limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=1,
-        )  # fmt: skip
+            server_header=False,
+            limit_concurrency=_CONNECTIONS,
+            timeout_graceful_shutdown=1,
+        )
         super().__init__(config)
         self._runs = runs
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from leadline.evidence import BadInput
-from leadline.study.report import PAGE, REPORT, SIDE_BY_SIDE
+from leadline.studies.report import PAGE, REPORT, SIDE_BY_SIDE
 
 LARGEST = 50 * 2**20  # bytes
 _UNREADABLE = f"Its {REPORT} cannot be read."
@@ -26,7 +26,7 @@ class Study(NamedTuple):
     page: Path
 
 
-class Shelf:
+class ReportShelf:
     """The reports in chosen directories and up to two levels below them.
 
     Pages are found by their name in the list and never by a path from an address; a link that leads out of its

@@ -1,5 +1,6 @@
 """Where pages are: the explorer and the book show the same ones, under different addresses."""
 
+import re
 from dataclasses import dataclass
 
 
@@ -37,6 +38,18 @@ class Addresses:
     @property
     def errata(self) -> str:
         return self._page("errata")
+
+    @property
+    def library(self) -> str:
+        return self._page("library")
+
+    def package(self, name: str) -> str:
+        return self._page(f"library/{name}")
+
+    def object(self, name: str) -> str:
+        """A name of the library. Some disks take the file Path.html for path.html: in the book it is P-ath.html."""
+        file = re.sub("([A-Z])", r"\1-", name) if self.suffix else name
+        return self._page(f"library/{file}")
 
     def chapter(self, name: str) -> str:
         return self._page(f"chapters/{name}")

@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,10 +18,9 @@ class Line(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The entries of one module, under the first line of its documentation."""
+    """The entries of one section of a chapter."""
 
     title: str
-    about: str
     lines: list[Line]
 
 
@@ -97,10 +95,10 @@ def _outline(ids: tuple[str, ...]) -> list[Chapter]:
     """The chapters without states; `ids` are those of all entries, so that it is made anew when there are more."""
     by_chapter: dict[str, dict[str, list[Line]]] = {}
     for entry in entries():
-        by_chapter.setdefault(entry.chapter, {}).setdefault(entry.module, []).append(Line(entry, None))
+        by_chapter.setdefault(entry.chapter, {}).setdefault(entry.section, []).append(Line(entry, None))
     ordered = [name for name in CHAPTERS if name in by_chapter] + [n for n in by_chapter if n not in CHAPTERS]
     return [
-        Chapter(name, name.capitalize(), _about(name), [_section(m, lines) for m, lines in by_chapter[name].items()])
+        Chapter(name, name.capitalize(), _about(name), [_section(name, *part) for part in by_chapter[name].items()])
         for name in ordered
     ]
 
@@ -114,9 +112,10 @@ def _about(chapter: str) -> str:
     return told[:1].upper() + told[1:]
 
 
-def _section(module: str, lines: list[Line]) -> Section:
-    title, _, about = _first_line(sys.modules[module]).rstrip(".").partition(": ")
-    return Section(title, about, lines)
+def _section(chapter: str, name: str, lines: list[Line]) -> Section:
+    """A section under the first line of its package."""
+    title = _first_line(importlib.import_module(f"leadline.claims.{chapter}.{name}")).rstrip(".") if name else ""
+    return Section(title or chapter.capitalize(), lines)
 
 
 def _first_line(module: Any) -> str:

@@ -42,10 +42,17 @@ def _control(parameter: Parameter, value: Any) -> Control:
     domain = parameter.domain
     if isinstance(domain, Range):
         return Control(
-            parameter.name, "slider", shown, default, parameter.values, low=_bound(domain.low, parameter.type),
-            high=_bound(domain.high, parameter.type), log=domain.log, whole=parameter.type is int,
+            parameter.name,
+            "slider",
+            shown,
+            default,
+            parameter.values,
+            low=_bound(domain.low, parameter.type),
+            high=_bound(domain.high, parameter.type),
+            log=domain.log,
+            whole=parameter.type is int,
             position=_position(domain, float(value)),
-        )  # fmt: skip
+        )
     if parameter.type is bool:
         return Control(parameter.name, "switch", shown, default)
     return Control(parameter.name, "choice", shown, default, options=tuple(as_word(o) for o in domain.options))

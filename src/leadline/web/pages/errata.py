@@ -1,17 +1,17 @@
-"""All forms that texts print wrongly, by text and by chapter."""
+"""All errata, by text and by chapter."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from leadline.evidence import SOURCES, Entry, Finding, entry
-from leadline.evidence.gallery import comparison_rows
+from leadline.presentation.gallery import comparison_rows
 
-from .printed_forms import sentence
+from .erratum_pairs import sentence
 
 
-class Erratum(NamedTuple):
+class ListedErratum(NamedTuple):
     entry: Entry
-    form: str
+    prints: str
     what: str
     sentence: str
 
@@ -22,23 +22,22 @@ class SourceErrata(NamedTuple):
     name: str
     citation: str
     count: int
-    chapters: dict[str, list[Erratum]]
+    chapters: dict[str, list[ListedErratum]]
 
 
 def errata(findings: Iterable[Finding]) -> list[SourceErrata]:
-    """The printed errors in the findings, by text in the order of the sources; each form of an entry once."""
-    found: dict[str, dict[str, list[Erratum]]] = {}
+    """The errata in the findings, by text in the order of the sources; each form of an entry once."""
+    found: dict[str, dict[str, list[ListedErratum]]] = {}
     seen: set[tuple[str, str, str]] = set()
     for finding in findings:
         for row in comparison_rows(finding):
-            comparison = row["c"]
-            form = (comparison.printed_by, finding.id, comparison.form)
-            if not comparison.printed_by or form in seen:
+            noted = row["c"].erratum
+            if not noted or (noted.by, finding.id, noted.prints) in seen:
                 continue
-            seen.add(form)
-            told = Erratum(entry(finding.id), comparison.form, comparison.what, sentence(row))
-            chapters = found.setdefault(comparison.printed_by, {})
-            chapters.setdefault(told.entry.chapter.capitalize(), []).append(told)
+            seen.add((noted.by, finding.id, noted.prints))
+            listed = ListedErratum(entry(finding.id), noted.prints, row["c"].what, sentence(row))
+            chapters = found.setdefault(noted.by, {})
+            chapters.setdefault(listed.entry.chapter.capitalize(), []).append(listed)
     return [_source(name, found[name]) for name in sorted(found, key=_rank)]
 
 

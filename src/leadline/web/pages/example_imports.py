@@ -30,7 +30,7 @@ def imports(code: str, thing: Any) -> str:
     """The lines that make `code`, the example of `thing`, run on its own.
 
     Examples are written where the names of their module are at hand. What that module imports is imported here in the
-    same way; what it or a neighbour defines comes from the room, if the room offers it.
+    same way; what it or a neighbour defines comes from the package, if that exports it.
     """
     module = inspect.getmodule(inspect.unwrap(thing))
     needed = sorted({_import_of(name, module) for name in _free_names(code)}) if module else []
@@ -63,9 +63,11 @@ def _global(symbol: symtable.Symbol) -> bool:
 def _import_of(name: str, module: ModuleType) -> Import:
     """How a name of a module is had from outside it."""
     found = _imported(module).get(name, Import(module.__name__, name, name))
-    room = ".".join(found.source.split(".")[:2])
-    if room.startswith("leadline.") and found.name in getattr(importlib.import_module(room), "__all__", ()):
-        return found._replace(source=room)
+    parts = found.source.split(".")
+    for depth in range(len(parts), 1, -1):
+        package = ".".join(parts[:depth])
+        if parts[0] == "leadline" and found.name in getattr(importlib.import_module(package), "__all__", ()):
+            return found._replace(source=package)
     return found
 
 

@@ -4,23 +4,28 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from leadline.evidence import SOURCES, Attack, Comparison, Entry, Finding, Task, entries, entry
-from leadline.evidence.figure import Figure
-from leadline.evidence.gallery import comparison_rows, mathml, templates
+from leadline._messages import unknown
+from leadline.evidence import SOURCES, BadInput, Comparison, Entry, Falsification, Figure, Finding, Task, entries, entry
+from leadline.presentation.gallery import comparison_rows, templates
+from leadline.presentation.mathematics import mathml
 
 from .addresses import Addresses
-from .attack_view import attack_view
 from .contents import Line, chapters, kinds_told, neighbours, verdicts_told
 from .controls import controls
 from .errata import errata
+from .falsification_view import falsification_view
 from .finding_view import finding_view
-from .library_objects import library_object
+from .library_objects import library_names, library_object, library_packages, packages_within
 from .same_again import changed, command, python
 
 START = (
-    "novikoff-bound", "interpolation-threshold", "wide-net-is-kernel-regression", "adam-printed-variants",
-    "zone-of-confusion", "pac-bayes-bound",
-)  # fmt: skip
+    "novikoff-bound",
+    "interpolation-threshold",
+    "wide-net-is-kernel-regression",
+    "adam-printed-variants",
+    "zone-of-confusion",
+    "pac-bayes-bound",
+)
 
 
 class Site:
@@ -58,13 +63,46 @@ class Site:
         listed = chapters(self.known)
         before, after = neighbours(listed, id)
         return self._page(
-            "entry.html", id, depth=1, here=e.chapter, line=id, chapters=listed, mistake=mistake,
-            chapter_title=e.chapter.capitalize(), controls=controls(e.parameters, task.parameters), seed=seed,
-            run_at_once=finding is None and bool(changed(task) or seed) and not mistake,
-            objects=[library_object(name) for name in e.shows], before=before, after=after,
-            sources=[(s, SOURCES[s]) for s in e.sources], bibtex="\n".join(SOURCES[s].bibtex for s in e.sources),
+            "entry.html",
+            e.title,
+            depth=1,
+            here=e.chapter,
+            line=id,
+            chapters=listed,
+            mistake=mistake,
+            chapter_title=e.chapter.capitalize(),
+            controls=controls(e.parameters, task.parameters),
+            seed=seed,
+            run_at_once=self._runs_at_once(task, finding) and not mistake,
+            objects=[library_object(name) for name in e.shows],
+            before=before,
+            after=after,
+            sources=[(s, SOURCES[s]) for s in e.sources],
+            bibtex="\n".join(SOURCES[s].bibtex for s in e.sources),
             **self._result(task, finding),
-        )  # fmt: skip
+        )
+
+    def _runs_at_once(self, task: Task, finding: Finding | None) -> bool:
+        """Nobody should meet an empty page: what is not known is run when its page opens, unless that takes long."""
+        return finding is None and self.draw is None and not (task.entry.slow and not changed(task) and not task.seed)
+
+    def library(self) -> str:
+        """All packages of the library."""
+        return self._page("library.html", "Library", packages=packages_within(""), within=packages_within)
+
+    def of_library(self, name: str) -> str:
+        """The page of a package, or of a name that one exports."""
+        packages = library_packages()
+        if name in packages:
+            within, above = packages_within(name), name.rpartition(".")[0]
+            told = {"package": packages[name], "within": within, "above": above}
+            return self._page("package.html", f"leadline.{name}", depth=1, **told)
+        package, _, own = name.rpartition(".")
+        if package not in packages or own not in packages[package].names:
+            raise BadInput(unknown("name of the library", name, library_names()))
+        shown_by = [Line(e, self.known.state(e.id)) for e in entries() if name in e.shows]
+        told = {"o": library_object(name), "own": own, "package": package, "shown_by": shown_by}
+        return self._page("object.html", f"leadline.{name}", depth=1, **told)
 
     def search(self, query: str) -> str:
         lines = [Line(e, self.known.state(e.id)) for e in entries(text=query)] if query.strip() else []
@@ -82,8 +120,8 @@ class Site:
         return self._page("sources.html", "Sources", sources=told)
 
     def errata(self) -> str:
-        """All forms that a text prints wrongly, of the findings that are known, by text and by chapter."""
-        return self._page("errata.html", "Printed errors", errata=errata(self.known.findings()))
+        """All errata of the findings that are known, by text and by chapter."""
+        return self._page("errata.html", "Errata", errata=errata(self.known.findings()))
 
     def message(self, title: str, sentence: str, depth: int = 0) -> str:
         return self._page("message.html", title, depth=depth, sentence=sentence)
@@ -97,9 +135,11 @@ class Site:
         (row,) = comparison_rows(Finding("", {}, 0, comparisons=(comparison,)))
         return str(_template("table.html").module.row(row))
 
-    def attack(self, entry: Entry, attack: Attack, *, running: bool) -> str:
+    def falsification(self, entry: Entry, falsification: Falsification, *, running: bool) -> str:
         """The search for a counterexample: best so far, or its end."""
-        return _template("attack.html").render(attack_view(entry, attack, self.to(1), running=running))
+        return _template("falsification.html").render(
+            falsification_view(entry, falsification, self.to(1), running=running)
+        )
 
     def example(self, output: str) -> str:
         """What a library example printed."""

@@ -2,11 +2,4 @@
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "queue": ["Runs"],
-        "run": ["Run"],
-        "run_events": ["Busy", "Event", "Known", "Wanted"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -12,19 +12,19 @@ from ..pages.library_objects import prompted
 
 
 def transcript(name: str) -> str:
-    """What a session with the examples of "room.name" really shows, from the first prompt to the last output.
+    """What a session with the examples of "package.name" really shows, from the first prompt to the last output.
 
     Names are those of the object's own module, and numbers have 64 bits, as in the tests of the examples.
 
-    >>> transcript("suggestions.unknown").splitlines()[0]
-    '>>> unknown("dataset", "minst", ["digits", "mnist"])'
+    >>> transcript("probability.gaussian_kl").splitlines()[-1]
+    '0.5'
     """
     import jax
 
     import leadline
 
-    room, _, attribute = name.rpartition(".")
-    module = importlib.import_module(f"leadline.{room}")
+    package, _, attribute = name.rpartition(".")
+    module = importlib.import_module(f"leadline.{package}")
     thing = getattr(module, attribute)
     names = {**vars(sys.modules.get(getattr(thing, "__module__", ""), module)), "leadline": leadline}
     shown = []

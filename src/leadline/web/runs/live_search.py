@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
 
-from leadline.evidence.falsifier import Attack, Search
+from leadline.evidence.falsifier import Falsification, Search
 from leadline.evidence.finding import Finding
 from leadline.evidence.registry import Entry
 from leadline.evidence.runner import Task
@@ -22,9 +22,9 @@ async def live_search(
     *,
     budget: float,
     seed: int,
-    report: Callable[[Attack], None],
-) -> Attack:
-    """Try to break an entry; `report` gets a copy of the attack a few times a second and at each new worst case.
+    report: Callable[[Falsification], None],
+) -> Falsification:
+    """Try to break an entry; `report` gets a copy of the falsification a few times a second and at each new worst case.
 
     `find(task, seconds)` gives findings, in the loop. Cancelling this ends the run under way and the thread.
     """
@@ -40,7 +40,7 @@ async def live_search(
         raise
     finally:
         thread.shutdown(wait=False)
-    return search.attack
+    return search.falsification
 
 
 class _LentToThread:
@@ -70,16 +70,16 @@ class _LentToThread:
 
 
 class _Reporter:
-    """Hands copies of an attack to the loop, no more often than a page can use."""
+    """Hands copies of an falsification to the loop, no more often than a page can use."""
 
-    def __init__(self, report: Callable[[Attack], None], loop: asyncio.AbstractEventLoop):
+    def __init__(self, report: Callable[[Falsification], None], loop: asyncio.AbstractEventLoop):
         self._report, self._loop = report, loop
         self._last, self._worst = 0.0, None
 
-    def progress(self, attack: Attack) -> None:
+    def progress(self, falsification: Falsification) -> None:
         now = time.monotonic()
-        if attack.worst is self._worst and now - self._last < _BETWEEN_REPORTS:
+        if falsification.worst is self._worst and now - self._last < _BETWEEN_REPORTS:
             return
-        self._last, self._worst = now, attack.worst
+        self._last, self._worst = now, falsification.worst
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know
-            self._loop.call_soon_threadsafe(self._report, replace(attack, errors=list(attack.errors)))
+            self._loop.call_soon_threadsafe(self._report, replace(falsification, errors=list(falsification.errors)))

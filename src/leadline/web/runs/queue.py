@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 from leadline.claims import CHAPTERS
 from leadline.evidence.comparison import Comparison
-from leadline.evidence.falsifier import Attack
+from leadline.evidence.falsifier import Falsification
 from leadline.evidence.finding import Finding
 from leadline.evidence.runner import Task
 
@@ -158,14 +158,14 @@ class Runs:
         if run.wanted.kind == "check" and not result.error:
             self._known.keep(result)
 
-    async def _result(self, run: Run) -> Finding | Attack | str:
+    async def _result(self, run: Run) -> Finding | Falsification | str:
         wanted = run.wanted
         if wanted.kind == "check":
             return await self._finding(run.task, run.task.limit(self._timeout), run.saw)
         if wanted.kind == "falsify":
             await self._workers.available()  # a budget is for searching, not for waiting
             return await live_search(
-                wanted.entry, self._finding, budget=wanted.budget, seed=wanted.seed, report=run.attacked
+                wanted.entry, self._finding, budget=wanted.budget, seed=wanted.seed, report=run.searched
             )
         try:
             return await self._workers.perform("example", (wanted.object,), self._timeout)

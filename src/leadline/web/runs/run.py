@@ -5,7 +5,7 @@ import secrets
 from collections.abc import AsyncIterator
 
 from leadline.evidence.comparison import Comparison
-from leadline.evidence.falsifier import Attack
+from leadline.evidence.falsifier import Falsification
 from leadline.evidence.runner import Task
 
 from .run_events import Event, Wanted
@@ -24,7 +24,7 @@ class Run:
         self.left_at = 0.0  # when the last follower went, on the loop's clock
         self._begun = 0.0
         self._comparisons: list[Comparison] = []
-        self._attack: Attack | None = None
+        self._falsification: Falsification | None = None
         self._changed = asyncio.Event()
 
     def begin(self) -> None:
@@ -34,8 +34,8 @@ class Run:
         self._comparisons.append(comparison)
         self._tell()
 
-    def attacked(self, attack: Attack) -> None:
-        self._attack = attack
+    def searched(self, falsification: Falsification) -> None:
+        self._falsification = falsification
         self._tell()
 
     def finish(self, end: Event) -> None:
@@ -45,12 +45,12 @@ class Run:
     async def events(self) -> AsyncIterator[Event]:
         """All that has happened since the run began, then what happens until it ends."""
         clock = asyncio.get_running_loop().time
-        told, attack, tick = 0, None, self._begun
+        told, falsification, tick = 0, None, self._begun
         while True:
             changed = self._changed  # taken before anything is looked at: nothing that happens later is missed
-            if self._attack is not attack:
-                attack = self._attack
-                yield Event("attack", attack)
+            if self._falsification is not falsification:
+                falsification = self._falsification
+                yield Event("falsification", falsification)
             while told < len(self._comparisons):
                 told += 1
                 yield Event("comparison", self._comparisons[told - 1])

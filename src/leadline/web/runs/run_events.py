@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from leadline._messages import unknown
 from leadline.evidence.finding import Finding
 from leadline.evidence.parameters import BadInput
 from leadline.evidence.registry import Entry
 from leadline.evidence.runner import Task
-from leadline.suggestions import unknown
 
 KINDS = ("check", "falsify", "example")
 SHORTEST, LONGEST = 5.0, 300.0  # seconds of a search for a counterexample
@@ -66,8 +66,8 @@ class Event:
     """One thing that a follower of a run is told.
 
     ("queued", {"position": 3, "running": 2}), position 1 being the next to run; ("running", seconds);
-    ("comparison", Comparison); ("attack", Attack: the best so far); ("done", Finding, Attack or the text of
-    an example); ("ended", "cancelled", "replaced", "closed" or "failed").
+    ("comparison", Comparison); ("falsification", Falsification: the best so far); ("done", Finding, Falsification or
+    the text of an example); ("ended", "cancelled", "replaced", "closed" or "failed").
     """
 
     name: str

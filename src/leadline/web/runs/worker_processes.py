@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from leadline.data.cache import cache_directory
+from leadline.data.sources.cache import cache_directory
 from leadline.evidence.comparison import Comparison
 from leadline.evidence.finding import Finding
 from leadline.evidence.runner import cores, physical_memory
@@ -47,10 +47,7 @@ class WorkerProcess:
     """One worker process; `ready` and `gone` are called in the loop when it can take a job and when it has ended."""
 
     def __init__(
-        self,
-        arguments: tuple,
-        ready: Callable[["WorkerProcess"], None],
-        gone: Callable[["WorkerProcess"], None],
+        self, arguments: tuple, ready: Callable[["WorkerProcess"], None], gone: Callable[["WorkerProcess"], None]
     ):
         self._loop = asyncio.get_running_loop()
         self._ready, self._gone = ready, gone

@@ -38,7 +38,7 @@ function folded(text) {
 
 /** How far from the id the words of a query stand in an item, infinite where one is missing. */
 function distance(item, words) {
-  const texts = [item.id, item.says, `${item.kind} ${item.chapter} ${item.more}`].map(folded);
+  const texts = [`${item.id} ${item.title}`, item.statement, `${item.kind} ${item.chapter} ${item.more}`].map(folded);
   const far = words.map((word) => texts.findIndex((text) => text.includes(word)));
   if (far.includes(-1)) return Infinity;
   const begins = texts[0].startsWith(words[0]) ? 0 : 0.5;
@@ -64,8 +64,8 @@ function searchOption(address, id, ...content) {
 }
 
 function resultOption(item, base, id) {
-  const about = make("span", { className: "quiet" }, [item.kind, item.chapter].filter(Boolean).join(", "));
-  const lines = [make("strong", {}, item.id), " ", about, make("br"), beginning(item.says)];
+  const about = make("span", { className: "quiet" }, [item.id, item.kind, item.chapter].filter(Boolean).join(", "));
+  const lines = [make("strong", {}, item.title), " ", about, make("br"), beginning(item.statement)];
   return searchOption(new URL(item.at, base), id, ...lines);
 }
 
@@ -269,7 +269,7 @@ async function ask(wanted) {
 
 /** A place in the page that shows one run at a time: a new run there replaces the one before.
  *
- * `on` has what to do at each event: begin(), open() of the stream, comparison(), attack(), done(), and failed(), which
+ * `on` has what to do at each event: begin(), open() of the stream, comparison(), falsification(), done(), and failed(), which
  * is any other end. The second button, if there is one, stops a run. */
 class Place {
   constructor({ progress, buttons: [start, stop], on }) {
@@ -319,7 +319,7 @@ class Place {
     hear("queued", ({ sentence }) => this.say(sentence));
     hear("running", ({ sentence }) => this.say(sentence, { aloud: false }));
     hear("comparison", (event) => this.on.comparison?.(event));
-    hear("attack", (event) => this.on.attack?.(event));
+    hear("falsification", (event) => this.on.falsification?.(event));
     hear("done", (event) => {
       this.finish();
       this.say(event.verdict ? `Done: ${event.verdict}.` : "");
@@ -496,7 +496,7 @@ function setUpBreaking() {
   const show = ({ html }) => { result.innerHTML = html; };
   const place = new Place({
     progress: byId("break-progress"), buttons: [byId("break-start"), byId("break-cancel")],
-    on: { begin: () => result.replaceChildren(), attack: show, done: show },
+    on: { begin: () => result.replaceChildren(), falsification: show, done: show },
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();

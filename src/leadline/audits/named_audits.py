@@ -1,0 +1,43 @@
+"""The audits: whole subjects put to the test on real data, one trial after the other."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from leadline.evidence import Finding, run_entry
+from leadline.evidence.registry import Entry
+
+from .atlas_audit import atlas_trials
+from .noise_audit import image_trials, noise_trials
+from .path_audit import path_trials
+from .rate_audit import rate_trials
+from .sloppiness_audit import sloppiness_trials
+from .trial import trial
+
+Trials = Callable[[], Iterator[tuple[str, str, Any]]]
+AUDITS: dict[str, Trials] = {
+    "rates": rate_trials,
+    "noise": noise_trials,
+    "image-noise": image_trials,
+    "atlas": atlas_trials,
+    "image-atlas": partial(atlas_trials, "fashion-mnist"),
+    "paths": path_trials,
+    "sloppiness": sloppiness_trials,
+}
+
+
+def audit(name: str, *, seed: int = 0) -> Iterator[tuple[Entry, Finding]]:
+    """Run the audit of that name: for each trial what it says and what was found.
+
+    "rates": certified constants of softmax regression on the digits predict the steps of five optimisers. "noise": the
+    covariance of its gradients predicts where SGD settles; "image-noise": the same on 10 000 images of Fashion-MNIST.
+    "atlas": the critical points of a linear autoencoder and descent's way past them; "image-atlas": on Fashion-MNIST.
+    "paths": constructed and trained paths between networks. "sloppiness": the Fisher spectrum of a network on digits.
+    """
+    import jax
+
+    with jax.enable_x64(True):
+        for id, says, run in AUDITS[name]():
+            entry = trial(id, says, run, chapter=f"audit-{name}", sources=("penn",))
+            yield entry, replace(run_entry(entry, seed=seed), asked=f"leadline audit {name} --seed {seed}")

@@ -1,0 +1,3 @@
+"""Posterior, MAP and evidence."""
+
+MODULES = ("posteriors", "predictions")

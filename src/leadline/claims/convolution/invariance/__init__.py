@@ -1,0 +1,3 @@
+"""Pooling and invariance."""
+
+MODULES = ("symmetry_audits",)

@@ -1,0 +1,3 @@
+"""Convolutional layers and networks."""
+
+MODULES = ("layer_stacks",)

@@ -1,0 +1,3 @@
+"""PAC-Bayes."""
+
+MODULES = ("pac_bayes", "certified_networks", "sloppy_posteriors")

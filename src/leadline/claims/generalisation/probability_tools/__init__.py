@@ -1,0 +1,3 @@
+"""Probability tools."""
+
+MODULES = ("held_out_sets",)

@@ -1,0 +1,3 @@
+"""Randomisation tests."""
+
+MODULES = ("random_labels",)

@@ -1,0 +1,3 @@
+"""Growth function and VC dimension."""
+
+MODULES = ("capacity_bounds", "network_capacity", "random_signs")

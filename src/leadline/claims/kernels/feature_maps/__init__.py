@@ -1,0 +1,3 @@
+"""Feature maps."""
+
+MODULES = ("feature_maps", "dimension", "image_features")

@@ -1,0 +1,3 @@
+"""Kernels."""
+
+MODULES = ("kernel_library", "gram_matrices", "validity")

@@ -1,0 +1,3 @@
+"""From fixed to learned features."""
+
+MODULES = ("learned_features", "joint_training")

@@ -1,0 +1,3 @@
+"""Kernel machines."""
+
+MODULES = ("risk_minimisers", "expansions", "ridge", "processes", "perceptron")

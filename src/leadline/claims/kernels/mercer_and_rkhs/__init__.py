@@ -1,0 +1,3 @@
+"""Mercer and reproducing kernel Hilbert spaces."""
+
+MODULES = ("mercer", "rkhs", "rkhs_functions")

@@ -1,0 +1,3 @@
+"""Strings and other objects."""
+
+MODULES = ("strings",)

@@ -1,0 +1,3 @@
+"""Critical points."""
+
+MODULES = ("critical_points", "slices", "saddles", "gibbs_landscapes")

@@ -1,0 +1,3 @@
+"""Linear algebra used."""
+
+MODULES = ("projections", "whitening", "least_squares")

@@ -1,0 +1,3 @@
+"""Classification."""
+
+MODULES = ("logistic", "softmax", "cross_entropy", "label_smoothing", "multi_label")

@@ -1,0 +1,3 @@
+"""Likelihood and priors."""
+
+MODULES = ("likelihood", "intervals", "priors")

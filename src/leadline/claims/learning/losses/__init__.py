@@ -1,0 +1,3 @@
+"""Losses."""
+
+MODULES = ("losses", "surrogates", "metrics")

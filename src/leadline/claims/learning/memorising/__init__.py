@@ -1,0 +1,3 @@
+"""Memorising is not learning."""
+
+MODULES = ("memorising", "spurious")

@@ -1,0 +1,3 @@
+"""Probability and analysis toolbox."""
+
+MODULES = ("distributions", "inequalities", "generating_functions", "analysis")

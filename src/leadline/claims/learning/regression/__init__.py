@@ -1,0 +1,3 @@
+"""Regression."""
+
+MODULES = ("least_squares", "model_choice", "selection", "ridge", "quantiles")

@@ -1,0 +1,3 @@
+"""Tasks, data and risk."""
+
+MODULES = ("tasks", "hypotheses", "risk", "stochastic_gradient")

@@ -1,0 +1,3 @@
+"""Units and activations."""
+
+MODULES = ("units", "activations", "activation_exchange", "activation_health")

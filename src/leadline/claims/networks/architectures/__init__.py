@@ -1,0 +1,3 @@
+"""Architectures."""
+
+MODULES = ("layers", "architectures", "residual", "features")

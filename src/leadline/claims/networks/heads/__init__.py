@@ -1,0 +1,3 @@
+"""Output heads."""
+
+MODULES = ("heads", "labels_and_norms", "embeddings")

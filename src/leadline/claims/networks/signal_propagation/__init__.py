@@ -1,0 +1,3 @@
+"""Initialisation and signal propagation."""
+
+MODULES = ("initialisation", "norm_growth", "signal_propagation", "isometry", "trainability")

@@ -1,0 +1,3 @@
+"""Parameter symmetries."""
+
+MODULES = ("symmetries", "matching")

@@ -1,0 +1,3 @@
+"""Agents, codes and early learning machines."""
+
+MODULES = ("agents", "coding")

@@ -1,0 +1,3 @@
+"""Associative memory."""
+
+MODULES = ("hopfield", "hopfield_storage", "crosstalk", "hopfield_capacity", "denoising", "dense_memory")

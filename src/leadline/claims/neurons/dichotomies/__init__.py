@@ -1,0 +1,3 @@
+"""Counting linear dichotomies."""
+
+MODULES = ("counting", "cover")

@@ -1,0 +1,3 @@
+"""Margins and mistake bounds."""
+
+MODULES = ("margins", "mistake_bounds", "online_learning")

@@ -1,0 +1,3 @@
+"""Units."""
+
+MODULES = ("units", "activation", "logic", "separability", "pdp")

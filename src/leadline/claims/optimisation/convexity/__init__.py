@@ -1,0 +1,3 @@
+"""Convexity."""
+
+MODULES = ("convexity", "convex_functions", "convexity_orders", "minimisers")

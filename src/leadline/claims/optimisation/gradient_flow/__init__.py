@@ -1,0 +1,3 @@
+"""Gradient flow."""
+
+MODULES = ("gradient_flow",)

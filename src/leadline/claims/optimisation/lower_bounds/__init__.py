@@ -1,0 +1,3 @@
+"""Lower bounds."""
+
+MODULES = ("lower_bounds",)

@@ -1,0 +1,3 @@
+"""ODE views."""
+
+MODULES = ("momentum_flows", "momentum_flow_orders")

@@ -1,0 +1,3 @@
+"""Polyak-Lojasiewicz condition."""
+
+MODULES = ("pl",)

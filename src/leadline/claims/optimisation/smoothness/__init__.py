@@ -1,0 +1,3 @@
+"""Smoothness and conditioning."""
+
+MODULES = ("smoothness", "co_coercivity", "measured_constants", "network_curvature")

@@ -1,0 +1,3 @@
+"""Test problems and vector facts."""
+
+MODULES = ("objectives",)

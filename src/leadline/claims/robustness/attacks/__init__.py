@@ -1,0 +1,3 @@
+"""Attacks."""
+
+MODULES = ("attacks", "smallest_changes", "attack_strength")

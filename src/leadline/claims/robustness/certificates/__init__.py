@@ -1,0 +1,3 @@
+"""Certificates."""
+
+MODULES = ("certificates",)

@@ -1,0 +1,3 @@
+"""Norms and linear classifiers."""
+
+MODULES = ("linear_classifiers",)

@@ -1,0 +1,3 @@
+"""Training against attacks."""
+
+MODULES = ("robust_training",)

@@ -1,0 +1,1 @@
+"""Set-ups that several claims share, made once a process."""

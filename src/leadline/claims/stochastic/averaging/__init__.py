@@ -1,0 +1,3 @@
+"""Averaging."""
+
+MODULES = ("averaging", "averaged_rates")

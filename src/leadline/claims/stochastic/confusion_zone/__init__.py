@@ -1,0 +1,3 @@
+"""Zone of confusion."""
+
+MODULES = ("confusion_zone",)

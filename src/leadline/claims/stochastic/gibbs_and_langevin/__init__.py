@@ -1,0 +1,3 @@
+"""Gibbs and Langevin view."""
+
+MODULES = ("gibbs", "gibbs_distributions", "well_shares", "annealing", "cooling", "equilibration", "basin_escape")

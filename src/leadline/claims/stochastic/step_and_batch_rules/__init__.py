@@ -1,0 +1,3 @@
+"""Step-size and batch rules."""
+
+MODULES = ("step_rules", "batch_speedups")

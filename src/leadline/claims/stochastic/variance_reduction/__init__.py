@@ -1,0 +1,3 @@
+"""Variance reduction."""
+
+MODULES = ("control_variates", "variance_reduction", "buffer_averages", "variance_reduced_rates")

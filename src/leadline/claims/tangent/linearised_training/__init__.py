@@ -1,0 +1,3 @@
+"""Training the linearised network."""
+
+MODULES = ("linearised", "linearised_compared")

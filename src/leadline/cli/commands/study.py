@@ -1,0 +1,95 @@
+"""`leadline study`: one report on a network, theory beside measurement."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from leadline.studies import Card, Report, SubjectRequest
+
+
+def study(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="[SUBJECT]",
+            help="A directory of `leadline train`, a recipe.toml, file.py:object, or a "
+            "built-in name: digits, linear, fashion, random-labels, wide, narrow, untrained.",
+        ),
+    ] = "digits",
+    data: Annotated[
+        str | None, typer.Option(help="A dataset's name, a .npz, .csv or .parquet file, or file.py:object.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The column of a table that is to be predicted.")] = None,
+    weights: Annotated[Path | None, typer.Option(help="A safetensors file with the network's weights.")] = None,
+    loss: Annotated[str | None, typer.Option(help="cross-entropy or squared; else as the targets suggest.")] = None,
+    step: Annotated[float | None, typer.Option(min=0, help="The step size it was trained with.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="The batch size it was trained with.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Use this instrument alone; may be repeated.")] = None,
+    against: Annotated[str | None, typer.Option(help="A second subject, to be shown beside the first.")] = None,
+    rows: Annotated[int, typer.Option(min=20, help="Look at so many training rows where it is costly.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of samples and probes.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Keep the report here; else in studies/NAME.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what the directory has.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
+) -> int:
+    """Study a network: what theory says of it and what is measured, in one report. Without arguments, on digits."""
+    from leadline.cli import show_study
+    from leadline.studies import SubjectRequest
+
+    wish = SubjectRequest(subject, data, target, weights, loss, step, batch, rows, seed)
+    if against is None:
+        report, page = _studied(wish, out or Path("studies") / wish.name, only or [], fresh, json)
+        show_study.report(report, page, as_json=json)
+        return 1 if "error" in report.verdicts().values() else 0
+    other = SubjectRequest(against, data, target, None, loss, None, None, rows, seed)
+    place = out or Path("studies") / f"{wish.name}-against-{other.name}"
+    names = (wish.name, other.name) if wish.name != other.name else ("first", "second")
+    reports = [
+        _studied(one, place / name, only or [], fresh, json)[0] for one, name in zip((wish, other), names, strict=True)
+    ]
+    show_study.both(*reports, _side_by_side(*reports, place), as_json=json)
+    return 1 if any("error" in r.verdicts().values() for r in reports) else 0
+
+
+def _studied(wish: "SubjectRequest", out: Path, only: list[str], fresh: bool, quiet: bool) -> tuple["Report", Path]:
+    """Open the subject, run what is not there yet, and write the report after every card."""
+    from leadline.cli import show_study
+    from leadline.evidence.parameters import BadInput
+    from leadline.studies import open_subject
+    from leadline.studies.report import PAGE, chosen_instruments
+    from leadline.studies.study_directory import StudyDirectory
+    from leadline.studies.studying import collected
+
+    from .train import RememberedInterrupt
+
+    names = chosen_instruments(only)
+    try:
+        with StudyDirectory(out).open() as directory, RememberedInterrupt() as interrupt:
+            if fresh:
+                directory.clear()
+            seen = show_study.notices.is_terminal and not quiet
+            subject = open_subject(wish, out, progress=seen, notice=show_study.say)
+            with show_study.progress(wish.name, names, quiet=quiet) as bar:
+
+                def after(card: "Card") -> None:
+                    bar.finished(card)
+                    interrupt.check()
+
+                report = collected(
+                    subject, directory, only=only, command=wish.command(), before=bar.running, after=after
+                )
+    except OSError as error:
+        raise BadInput(f"Cannot write to {out} ({error.strerror or error}); choose another --out.") from None
+    return report, out / PAGE
+
+
+def _side_by_side(first: "Report", second: "Report", place: Path) -> Path:
+    from leadline._files import write_whole
+    from leadline.studies import comparison_html
+    from leadline.studies.report import SIDE_BY_SIDE
+
+    page = place / SIDE_BY_SIDE
+    write_whole(page, comparison_html(first, second).encode())
+    return page

@@ -1,0 +1,36 @@
+from .equivariance_defects import (
+    equivariance_defect as equivariance_defect,
+    fit_action as fit_action,
+    homomorphism_defect as homomorphism_defect,
+    invariance_defect as invariance_defect,
+    layer_defects as layer_defects,
+)
+from .group_axioms import group_test as group_test
+from .image_transformations import (
+    Transformation as Transformation,
+    central_crops as central_crops,
+    circular_shifts as circular_shifts,
+    interpolation_floor as interpolation_floor,
+    occlusions as occlusions,
+    quarter_turns as quarter_turns,
+    rotations as rotations,
+    zero_shifts as zero_shifts,
+)
+from .invariant_networks import ShiftInvariantNetwork as ShiftInvariantNetwork
+from .layer_kinds import ConvLayer as ConvLayer, PoolLayer as PoolLayer
+from .receptive_fields import (
+    StackNetwork as StackNetwork,
+    drawn_stack as drawn_stack,
+    gradient_field as gradient_field,
+    measure_field as measure_field,
+    receptive_field as receptive_field,
+    uniform_field_deviation as uniform_field_deviation,
+)
+from .score_audits import (
+    audit_scores as audit_scores,
+    built_in as built_in,
+    redraw_parameters as redraw_parameters,
+    usual_transformations as usual_transformations,
+)
+from .smooth_images import draw_blobs as draw_blobs
+from .stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs

@@ -1,0 +1,1 @@
+"""Hessian, Gauss-Newton, Fisher and gradient moments as operators on a parameter pytree."""

@@ -1,0 +1,1 @@
+"""Measures of sharpness, along a run and in a ball."""

@@ -1,0 +1,1 @@
+"""Eigenvalues, densities, traces, solves and determinants of symmetric operators."""

@@ -1,0 +1,1 @@
+"""Synthetic data, drawn with explicit keys."""

@@ -1,0 +1,1 @@
+"""Datasets from files, packages and the cache, each verified."""

@@ -1,0 +1,1 @@
+"""Capacity of a class: growth functions, VC dimension, Rademacher averages."""

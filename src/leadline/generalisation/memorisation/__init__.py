@@ -1,0 +1,1 @@
+"""What a network has memorised: random labels, influence, probes."""

@@ -1,0 +1,1 @@
+"""Training of infinitely wide networks in closed form."""

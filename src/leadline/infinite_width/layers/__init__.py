@@ -1,0 +1,1 @@
+"""Layers as maps between covariances of Gaussian processes."""

@@ -1,0 +1,1 @@
+"""Approximations of kernels: random Fourier features and Nyström."""

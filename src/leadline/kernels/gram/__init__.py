@@ -1,0 +1,1 @@
+"""Gram matrices in tiles, within a memory budget, and over devices."""

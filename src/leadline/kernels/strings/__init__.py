@@ -1,0 +1,1 @@
+"""Kernels and similarities of strings."""

@@ -1,0 +1,1 @@
+"""Critical points: finding, refining, classifying and leaving them."""

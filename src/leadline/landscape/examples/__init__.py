@@ -1,0 +1,1 @@
+"""Landscapes with known minima, saddles and barriers."""

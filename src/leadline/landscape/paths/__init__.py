@@ -1,0 +1,1 @@
+"""Paths between minima: curves, elastic bands, almost convex constructions."""

@@ -1,0 +1,1 @@
+"""Model manifolds: widths, geodesics, embeddings of trajectories."""

@@ -1,0 +1,1 @@
+"""Slices of a loss, its sublevel sets, and coverings."""

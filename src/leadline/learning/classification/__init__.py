@@ -1,0 +1,1 @@
+"""Classification: encodings, softmax and logistic regression, metrics."""

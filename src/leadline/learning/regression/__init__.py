@@ -1,0 +1,1 @@
+"""Regression: least squares, ridge, splines, sparsity, quantiles, noise models."""

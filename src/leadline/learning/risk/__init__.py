@@ -1,0 +1,1 @@
+"""Distributions of labelled examples, risks, their minimisers and the error terms."""

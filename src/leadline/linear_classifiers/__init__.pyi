@@ -1,0 +1,1 @@
+from . import dichotomies as dichotomies, margins as margins, perceptrons as perceptrons

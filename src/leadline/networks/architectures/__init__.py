@@ -1,0 +1,1 @@
+"""Networks: fully connected, residual, densely connected, as graphs, and their output heads."""

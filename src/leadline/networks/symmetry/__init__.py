@@ -1,0 +1,1 @@
+"""Changes of the parameters that keep the function, and matching of units across networks."""

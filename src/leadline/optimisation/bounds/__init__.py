@@ -1,0 +1,1 @@
+"""Rates and limits that theory promises."""

@@ -1,0 +1,1 @@
+"""Measurements of an objective and of a run: convexity, constants, convergence."""

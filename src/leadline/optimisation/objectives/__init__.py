@@ -1,0 +1,1 @@
+"""Objectives: convex, nonconvex, regression losses, worst cases, and any loss of a user."""

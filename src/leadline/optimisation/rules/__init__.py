@@ -1,0 +1,1 @@
+"""Optimisers as gradient transformations: momentum, adaptive, Newton, line searches."""

@@ -1,0 +1,1 @@
+"""Runs of a rule on an objective, and the flows they discretise."""

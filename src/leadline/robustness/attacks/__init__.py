@@ -1,0 +1,1 @@
+"""Adversarial attacks: gradient attacks, DeepFool, and the projections they need."""

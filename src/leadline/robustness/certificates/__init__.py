@@ -1,0 +1,1 @@
+"""Certificates: interval bounds and Lipschitz constants."""

@@ -1,0 +1,5 @@
+"""Sequences: tasks and models whose inputs come one after the other."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

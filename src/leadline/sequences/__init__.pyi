@@ -1,0 +1,1 @@
+from .delayed_recall import fit_recall as fit_recall

@@ -1,0 +1,1 @@
+"""Exact moments of stochastic recursions."""

@@ -1,0 +1,1 @@
+"""Stochastic problems: finite sums, oracles, models of SGD."""

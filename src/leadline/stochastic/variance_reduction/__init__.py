@@ -1,0 +1,1 @@
+"""Control variates, SAG, SAGA and SVRG."""

@@ -1,0 +1,297 @@
+"""Anatomy: the layers of a network, what they hold and cost, how far they see, how much they can stretch inputs."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leadline.evidence import Comparison, Figure, at_least, at_most, close, exactly
+from leadline.presentation import figure
+
+from ..instrument import Instrument, Meaning, NotApplicable, plainly
+from ..measurements.image_fields import SeenField, seen_field
+from ..subject import Subject
+
+BATCH = 64  # rows of the program whose operations the compiler counts
+SHOWN = 16  # layers in a figure
+CELLS = 32  # on a side of the picture of a field
+
+
+class Layer(NamedTuple):
+    """One layer: name of its weight, "dense" or "conv", shapes, parameters, operations of one example, positions."""
+
+    name: str
+    kind: str
+    weight_shape: tuple[int, ...]
+    output_shape: tuple[int, ...]
+    parameters: int
+    flops: int
+    fan_in: int
+    fan_out: int
+
+
+class Measured(NamedTuple):
+    """Layers and sums: `parameters` stored, `in_layers`, `in_others` (in none) and `unused` (names without effect).
+
+    `flops` are operations of one example, forwards: 2 per multiply-add of the layers (`layer_flops`, of which
+    `inside_flops` do not multiply padding) and about one per number for the rest; `compiler_flops` is XLA's count.
+    `closed_flops`: by layer, 2 × weights × positions. `chain` says whether the network is a chain of layers, else
+    `why_no_chain`. `lipschitz_lower`, `lipschitz_upper`: bracket of the Euclidean Lipschitz constant, `factors` by
+    layer; `spectral_norm` is that of a single dense layer. `sensitivity`: |derivative| of the unit of `field`
+    by each input.
+    """
+
+    layers: tuple[Layer, ...]
+    parameters: int
+    in_layers: int
+    in_others: int
+    unused: tuple[str, ...]
+    unused_parameters: int
+    flops: int
+    layer_flops: int
+    inside_flops: int
+    compiler_flops: float | None
+    closed_flops: np.ndarray
+    activations: tuple[str, ...]
+    chain: bool
+    why_no_chain: str
+    field: SeenField | None
+    sensitivity: np.ndarray | None
+    lipschitz_lower: float
+    lipschitz_upper: float | None
+    factors: dict[str, float]
+    spectral_norm: float | None
+    parts: tuple[NotApplicable, ...]
+
+
+def measure(subject: Subject, key: Any) -> Measured:
+    taken, bracket = subject.shared.dissection, subject.shared.lipschitz
+    parts: list[NotApplicable] = []
+    sizes = {name: int(np.size(leaf)) for name, leaf in zip(taken.network.names, _leaves(subject.params), strict=True)}
+    units = np.array([y.fan_out * (1 if y.is_convolution else y.groups) for y in taken.layers])
+    positions = np.array([math.prod(taken.network.shapes[y.output_slot]) for y in taken.layers]) / units
+    weights = np.array([math.prod(y.weight_shape) for y in taken.layers])
+    field, seen = seen_field(subject, parts)
+    if bracket.upper is None:
+        parts.append(
+            NotApplicable("largest stretch of inputs, product of norms", f"the network is a chain ({bracket.why})")
+        )
+    single = taken.chain is not None and len(taken.chain.affine) == 1 and not taken.chain.activations
+    single = single and taken.chain.affine[0].weight is not None
+    factors = {}
+    if bracket.factors and taken.chain is not None:
+        factors = {
+            taken.layers[s.layer].name: float(f)
+            for s, f in zip(taken.chain, bracket.factors, strict=True)
+            if s.layer is not None
+        }
+    return Measured(
+        layers=tuple(
+            Layer(y.name, y.kind, y.weight_shape, y.output_shape, y.parameters, y.flops, y.fan_in, y.fan_out)
+            for y in taken.layers
+        ),
+        parameters=taken.parameters,
+        in_layers=taken.in_layers,
+        in_others=taken.in_others,
+        unused=taken.unused,
+        unused_parameters=sum(sizes[name] for name in taken.unused),
+        flops=taken.flops,
+        layer_flops=taken.layer_flops,
+        inside_flops=sum(y.flops_inside for y in taken.layers),
+        compiler_flops=_compiler_count(subject, parts),
+        closed_flops=2.0 * weights * positions,
+        activations=tuple(dict.fromkeys(s.function.name for s in (taken.chain.activations if taken.chain else ()))),
+        chain=taken.chain is not None,
+        why_no_chain=taken.why_no_chain,
+        field=field,
+        sensitivity=seen,
+        lipschitz_lower=float(bracket.lower),
+        lipschitz_upper=None if bracket.upper is None else float(bracket.upper),
+        factors=factors,
+        spectral_norm=_norm(taken.chain.affine[0].weight) if single else None,
+        parts=tuple(parts),
+    )
+
+
+def _leaves(params: Any) -> list[Any]:
+    import jax
+
+    return jax.tree.leaves(params)
+
+
+def _norm(matrix: np.ndarray) -> float:
+    return float(np.linalg.norm(np.asarray(matrix, np.float64), 2))
+
+
+def _compiler_count(subject: Subject, parts: list[NotApplicable]) -> float | None:
+    """XLA's own count of operations for one row of a batch, transcendental functions as one each."""
+    import jax
+
+    if subject.shared.dissection.network.loops:
+        parts.append(
+            NotApplicable("operations of one row, XLA's count", "the network has no loop, which XLA counts once")
+        )
+        return None
+    rows = jax.ShapeDtypeStruct((BATCH, *subject.input_shape), subject.dtype)
+    compiled = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, rows).compile()
+    try:
+        costs = compiled.cost_analysis()
+    except (NotImplementedError, jax.errors.JaxRuntimeError):  # a backend need not offer it
+        costs = None
+    costs = costs[0] if isinstance(costs, list) else costs
+    if not costs or not costs.get("flops", 0) > 0:
+        parts.append(NotApplicable("operations of one row, XLA's count", "the compiler counts operations"))
+        return None
+    return float(costs["flops"] + costs.get("transcendentals", 0.0)) / BATCH
+
+
+def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
+    yield exactly(
+        found.in_layers + found.in_others + found.unused_parameters,
+        subject.size,
+        "parameters found in the program, parameters stored",
+    )
+    if found.layers:
+        yield close(
+            [layer.flops for layer in found.layers],
+            found.closed_flops,
+            "operations of each layer, 2 × weights × positions",
+            rtol=1e-12,
+        )
+    if found.compiler_flops is not None:
+        # what is fused may be computed more than once
+        most = found.layer_flops + 4 * (found.flops - found.layer_flops) + 10 * found.parameters / BATCH
+        yield at_least(
+            found.compiler_flops, found.inside_flops, "operations of one row by XLA, multiply-adds of the layers"
+        )
+        yield at_most(found.compiler_flops, most, "operations of one row by XLA, layers and 4 × the rest")
+    if found.field is not None:
+        yield at_least(found.field.seen_first, found.field.first, "first pixel that the last convolution sees")
+        yield at_most(found.field.seen_last, found.field.last, "last pixel that the last convolution sees")
+    if found.lipschitz_upper is not None:
+        yield at_most(
+            found.lipschitz_lower, found.lipschitz_upper, "largest stretch of inputs found, product of norms", rtol=1e-4
+        )
+    if found.spectral_norm is not None:
+        norms = [found.lipschitz_lower, found.lipschitz_upper]
+        yield close(
+            norms, [found.spectral_norm] * 2, "both bounds of a linear network, largest singular value", rtol=1e-4
+        )
+    for part in found.parts:
+        yield part.comparison()
+
+
+def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+    if found.layers:
+        yield _shares(found)
+    field, seen = found.field, found.sensitivity
+    if field is not None and seen is not None and seen.ndim == 2:
+        step = -(-max(seen.shape) // CELLS)  # pixels in a cell
+        rows, columns = (-(-side // step) for side in seen.shape)
+        padded = np.pad(seen, [(0, rows * step - seen.shape[0]), (0, columns * step - seen.shape[1])])
+        cells = padded.reshape(rows, step, columns, step).max((1, 3))
+        size = " x ".join(map(str, field.size))
+        yield figure.heatmap(
+            f"The middle unit of the last convolution sees {size} pixels, {field.share:.0%} of the image",
+            "column",
+            "row",
+            values=cells,
+            xs=list(range(0, columns * step, step)),
+            ys=list(range(0, rows * step, step)),
+            colour="|derivative|",
+        )
+
+
+def _shares(found: Measured) -> Figure:
+    """Which layers hold and cost most, and by how much each can stretch."""
+    most = sorted(found.layers, key=lambda layer: -layer.parameters / found.parameters - layer.flops / found.flops)
+    shown = [layer for layer in found.layers if layer in most[:SHOWN]]
+    names = _short([layer.name for layer in shown])
+    left = figure.bars(
+        f"{found.parameters} parameters, {found.flops} operations per example",
+        "layer",
+        "% of the network",
+        values={
+            "parameters": {n: 100 * v.parameters / found.parameters for n, v in zip(names, shown, strict=True)},
+            "operations": {n: 100 * v.flops / found.flops for n, v in zip(names, shown, strict=True)},
+        },
+    )
+    share = max(layer.parameters for layer in found.layers) / found.parameters
+    title = f"{len(found.layers)} layers; the largest holds {share:.0%} of {found.parameters} parameters"
+    if len(found.factors) < 2 or not found.lipschitz_upper:
+        return figure.beside(title, left)
+    between = f"{found.lipschitz_lower:.3g} to {found.lipschitz_upper:.3g}"
+    norms = {n: found.factors[v.name] for n, v in zip(names, shown, strict=True) if v.name in found.factors}
+    right = figure.bars(
+        f"largest singular values; inputs are stretched {between} times",
+        "layer",
+        "largest singular value",
+        values={"norm": norms},
+    )
+    return figure.beside(f"{title}; inputs are stretched {between} times", left, right)
+
+
+def _short(names: list[str]) -> list[str]:
+    shorter = [name.removesuffix(".weight") for name in names]
+    return shorter if len(set(shorter)) == len(shorter) else names
+
+
+def interpret(found: Measured, subject: Subject) -> Meaning:
+    if found.unused:
+        return Meaning(
+            f"{found.unused_parameters} of {found.parameters} parameters have no effect on the output "
+            f"({', '.join(found.unused[:3])}).",
+            0.7,
+            "Remove them, or look for the layer that is never called.",
+        )
+    count, each = len(found.layers), found.parameters / subject.train.count
+    size = (
+        f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters} parameters "
+        f"({plainly(each)} per training row), {found.flops} operations per example"
+    )
+    if found.lipschitz_upper is None:
+        return Meaning(
+            f"The network has {size}; it has no product of norms "
+            f"({found.why_no_chain or 'an activation has no largest slope'}), "
+            f"so only a lower bound of its stretch of inputs is known: {found.lipschitz_lower:.3g}.",
+            0.25,
+        )
+    ratio = found.lipschitz_upper / max(found.lipschitz_lower, 1e-300)
+    told = f"it stretches inputs by at least {found.lipschitz_lower:.3g} and at most {found.lipschitz_upper:.3g} times"
+    if found.spectral_norm is not None:
+        return Meaning(f"The network is linear with {size}; {told}: its largest singular value.", 0.15)
+    if ratio > 100:
+        return Meaning(
+            f"The network has {size}; {told}, a factor of {ratio:.2g} apart, so certificates from products of norms "
+            "will say little.",
+            0.4,
+            "Use local certificates (interval bounds), not the product of norms.",
+        )
+    if found.field is not None and found.field.share < 0.5:
+        return Meaning(
+            f"The network has {size}; {told}; its last convolution sees {found.field.share:.0%} of the image, so "
+            "larger shapes are left to the dense layers.",
+            0.35,
+        )
+    return Meaning(f"The network has {size}; {told}.", 0.2)
+
+
+INSTRUMENT = Instrument(
+    "anatomy",
+    "What is the network made of, what does it cost, how far does it see, and how much can it stretch inputs?",
+    r"\mathrm{FLOPs} = 2 \sum_l \#W_l \cdot \#\mathrm{positions}_l + \ldots, \quad "
+    r"\max_x \|\partial f/\partial x\|_2 \le L \le \prod_l \|W_l\|_2 L_{\varphi_l}",
+    (
+        "FLOPs: 2 per multiply-add of one example, forwards.",
+        "Upper bound of the stretch: a chain of affine maps, activations and poolings.",
+        "Field: convolutions and poolings in a chain on an image.",
+    ),
+    measure,
+    compare,
+    draw,
+    interpret,
+    lambda subject: "",
+    ("eth", "penn", "cam"),
+    ("layer-stack-calculator", "receptive-field", "lipschitz-certificate"),
+)

@@ -1,0 +1,274 @@
+"""How much training error says of new rows: exact intervals, and every bound beside the measured test error."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from leadline import generalisation
+from leadline.evidence import Comparison, Figure, at_most
+from leadline.generalisation import Bound, ChainBounds, ExactInterval, LayerNorms, NetworkCertificate
+from leadline.presentation import figure
+
+from ..instrument import Instrument, Meaning, NotApplicable
+from ..subject import Rows, Subject
+
+CONFIDENCE = 0.95  # of every bound and interval
+SURE = 0.999  # of the test error's lower end in comparisons
+PAC_BAYES = "PAC-Bayes"
+HELD_OUT = ("test rows, exact", "test rows, Hoeffding")
+DRAWN = 2000  # margins kept for the figure
+
+
+class Measured(NamedTuple):
+    """What was measured; errors are shares of misclassified rows, intervals exact (Clopper and Pearson) at 95%.
+
+    `training` is as if its rows were fresh, which they are not: the gap shows how wrong that would be. `gap` is test
+    minus training error with the interval of the former. `bounds` are upper bounds on the true error by name, at
+    95% each; those of HELD_OUT from the test rows, all others from the training rows and the weights alone. `chance`
+    is the error of always guessing the most frequent class: a bound that is not below it is vacuous. `best` names the
+    least bound from the training rows that says something, or is empty. `certificate` is the PAC-Bayes certificate, of
+    a network drawn around the trained one. `norms`, `path`, `complexity` are those of the layers (`chain_bounds`);
+    `margins` are of a sample of training rows, divided by `margin_scale` where that is known.
+    """
+
+    training: ExactInterval
+    test: ExactInterval | None
+    gap: float | None
+    gap_interval: tuple[float, float] | None
+    test_floor: float | None
+    chance: float
+    classes: int
+    bounds: dict[str, Bound]
+    best: str
+    certificate: NetworkCertificate | None
+    norms: LayerNorms | None
+    path: float | None
+    complexity: float | None
+    margin_scale: float | None
+    margins: Float[np.ndarray, " kept"]
+    test_margins: Float[np.ndarray, " kept"] | None
+    parts: tuple[NotApplicable, ...]
+
+
+def refuses(subject: Subject) -> str:
+    if not subject.classifies or subject.train.targets.ndim != 1 or subject.train.targets.dtype.kind not in "iu":
+        return "the targets are not class labels, and losses without a largest value have no such bounds"
+    if subject.outputs < 2 or subject.train.targets.max() >= subject.outputs or subject.train.targets.min() < 0:
+        return "the outputs are not one score for each class"
+    return ""
+
+
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
+    wrong, margins = _errors(subject.train_scores, subject.train)
+    n = subject.train.count
+    chance = 1 - np.bincount(subject.train.targets).max() / n
+    training = generalisation.exact_interval(wrong, n, confidence=CONFIDENCE)
+    common: dict[str, Any] = {"confidence": CONFIDENCE, "trivial": float(chance)}
+    parts, bounds = [], {}
+    test = gap = gap_interval = floor = test_margins = None
+    if subject.test is None:
+        parts.append(NotApplicable("test error", "there are test rows"))
+    else:
+        errors, test_margins = _errors(subject.test_scores, subject.test)
+        m = subject.test.count
+        test = generalisation.exact_interval(errors, m, confidence=CONFIDENCE)
+        gap = test.share - training.share
+        gap_interval = (test.low - training.share, test.high - training.share)
+        floor = generalisation.exact_interval(errors, m, confidence=SURE, side="lower").low
+        bounds[HELD_OUT[0]] = generalisation.exact_test_bound(errors, m, **common)
+        bounds[HELD_OUT[1]] = generalisation.hoeffding_test_bound(errors, m, **common)
+    bits = 8 * subject.dtype.itemsize
+    bounds["stored bits"] = generalisation.bits_bound(training.share, subject.size, n, bits=bits, **common)
+    layers, part = _of_layers(subject, margins, training.share, common)
+    if layers is not None:
+        bounds |= layers.bounds
+    parts += part
+    certificate, part = _certificate(subject, key)
+    parts += part
+    if certificate is not None:
+        bounds[PAC_BAYES] = Bound(certificate.value, "true error of a network drawn around this one", **_kept(common))
+    parts += [NotApplicable(f"{name} bound", bound.why) for name, bound in bounds.items() if not bound.valid]
+    bounds = {name: bound for name, bound in bounds.items() if bound.valid}
+    useful = {name: b.value for name, b in bounds.items() if b.informative and name not in HELD_OUT}
+    scale = None if layers is None else layers.scale
+    return Measured(
+        training,
+        test,
+        gap,
+        gap_interval,
+        floor,
+        float(chance),
+        subject.outputs,
+        bounds,
+        min(useful, key=useful.get) if useful else "",
+        certificate,
+        None if layers is None else layers.norms,
+        None if layers is None else layers.path,
+        None if layers is None else layers.complexity,
+        scale,
+        margins[:DRAWN] / (scale or 1.0),
+        None if test_margins is None else test_margins[:DRAWN] / (scale or 1.0),
+        tuple(parts),
+    )
+
+
+def _kept(common: dict[str, Any]) -> dict[str, Any]:
+    return {"trivial": common["trivial"], "ingredients": {"confidence": common["confidence"]}}
+
+
+def _errors(scores: np.ndarray, rows: Rows) -> tuple[int, np.ndarray]:
+    """The number of rows classified wrongly, and all margins; ties count as errors."""
+    margins = generalisation.class_margins(scores, rows.targets)
+    return int((margins <= 0).sum()), margins
+
+
+def _of_layers(
+    subject: Subject, margins: np.ndarray, error: float, common: dict
+) -> tuple[ChainBounds | None, list[NotApplicable]]:
+    what = "norm, margin and VC bounds"
+    found = subject.shared.dissection
+    if found.chain is None:
+        return None, [NotApplicable(what, f"the network is a chain of dense layers ({found.why_no_chain})")]
+    start = None
+    if subject.past.start is not None:
+        from leadline.networks.dissection import dissect
+
+        start = dissect(subject.apply, subject.past.start, subject.sample.inputs).chain
+    try:
+        return generalisation.chain_bounds(found.chain, margins, subject.train.inputs, error, start=start, **common), []
+    except ValueError:
+        return None, [NotApplicable(what, "every layer of the network is dense")]
+
+
+def _certificate(subject: Subject, key: PRNGKeyArray) -> tuple[NetworkCertificate | None, list[NotApplicable]]:
+    test = None if subject.test is None else (subject.test.inputs, subject.test.targets)
+    try:
+        return generalisation.network_certificate(
+            subject.apply,
+            subject.params,
+            subject.train.inputs,
+            subject.train.targets,
+            prior=subject.past.start,
+            confidence=CONFIDENCE,
+            test=test,
+            key=key,
+        ), []
+    except ValueError as reason:
+        return None, [NotApplicable("PAC-Bayes certificate", f"a posterior can be fitted, and: {reason}")]
+
+
+def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
+    for part in found.parts:
+        yield part.comparison()
+    if found.test is not None:
+        exact, hoeffding = (found.bounds[name].value for name in HELD_OUT)
+        chernoff = generalisation.chernoff_test_bound(
+            round(found.test.share * subject.test.count), subject.test.count, confidence=CONFIDENCE
+        ).value
+        yield at_most(exact, chernoff, "exact bound from the test rows, Chernoff's", rtol=1e-9)
+        yield at_most(chernoff, hoeffding, "Chernoff's bound, Hoeffding's", rtol=1e-9)
+    for name, bound in found.bounds.items():
+        if name in HELD_OUT or found.test is None:
+            continue
+        measured = found.test_floor
+        if name == PAC_BAYES and found.certificate.test_error is not None:
+            drawn = round(found.certificate.test_error * subject.test.count)
+            measured = generalisation.exact_interval(drawn, subject.test.count, confidence=SURE, side="lower").low
+        what = f"lower end of the test error, {name} bound"
+        yield replace(at_most(measured, bound.value, what, trivial=bound.trivial), chance=1 - CONFIDENCE)
+    if found.test is None:
+        for name, bound in found.bounds.items():
+            yield at_most(found.training.share, bound.value, f"training error, {name} bound", trivial=bound.trivial)
+
+
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
+    valid = {name: b.value for name, b in found.bounds.items()}
+    best = (
+        f"{found.best} bound {found.bounds[found.best].value:.2f} says something"
+        if found.best
+        else "no bound says a thing"
+    )
+    measured = {} if found.test is None else {"measured error": found.test.share}
+    yield figure.bars(
+        f"From the training rows, {best}" + "".join(f"; test error {share:.3f}" for share in measured.values()),
+        "",
+        "upper bound on the error",
+        values={"bound": measured | {name: valid[name] for name in sorted(valid, key=valid.get)}},
+        rules={f"chance {found.chance:.2f}": ("y", found.chance)},
+        log=True,
+    )
+    samples = {"training rows": found.margins}
+    if found.test_margins is not None:
+        samples["test rows"] = found.test_margins
+    normalised = found.margin_scale is not None
+    yield figure.histogram(
+        f"Margins: {np.mean(found.margins > 0):.1%} of training rows right"
+        + ("" if found.test is None else f", {1 - found.test.share:.1%} of test rows"),
+        "margin / spectral complexity" if normalised else "margin (score of the class − best other score)",
+        samples=samples,
+        rules={"wrong left of 0": ("x", 0.0)},
+    )
+
+
+def interpret(found: Measured, subject: Subject) -> Meaning:
+    tried = [name for name in found.bounds if name not in HELD_OUT]
+    if found.best:
+        value = found.bounds[found.best].value
+        whose = " of networks drawn around this one" if found.best == PAC_BAYES else ""
+        says = f"The {found.best} bound certifies an error{whose} of at most {value:.2f} from the training rows alone"
+    else:
+        says = f"None of the {len(tried)} bounds from the training rows says anything (a guess errs {found.chance:.2f})"
+    if found.test is None:
+        sentence = f"{says}; without test rows the error on new rows is not known."
+        return Meaning(sentence, 0.6, "Hold back some rows as a test set: it is the cheapest certificate there is.")
+    t = found.test
+    error = f"the test rows say {t.share:.3f} (95% interval {t.low:.3f} to {t.high:.3f})"
+    if t.high >= found.chance and found.training.share < 0.5 * found.chance:
+        sentence = (
+            f"Training error is {found.training.share:.3f} but {error}, no better than guessing: the network has "
+            f"memorised its rows. {says}."
+        )
+        return Meaning(sentence, 0.95, "Look for wrong labels or a mismatch of training and test rows before using it.")
+    if t.high >= found.chance:
+        sentence = (
+            f"Training error is {found.training.share:.3f} and {error}, which does not exclude guessing: as far as the "
+            f"test rows can tell it has not learned. {says}."
+        )
+        return Meaning(sentence, 0.8, "Train it first, or give more test rows.")
+    low, high = found.gap_interval
+    if low > max(0.05, t.share / 2):
+        sentence = (
+            f"The gap between test and training error is {found.gap:.3f} ({low:.3f} to {high:.3f}): {error}. {says}."
+        )
+        return Meaning(sentence, 0.7, "More data, augmentation or regularisation should narrow the gap.")
+    weight = 0.35 if found.best else 0.3
+    rest = "trust the test rows, which certify far more" if found.best else "only the test rows do"
+    return Meaning(f"{says}; {rest}: {error}.", weight)
+
+
+INSTRUMENT = Instrument(
+    "generalisation",
+    "How large is the error on new rows, and what could have been certified without them?",
+    r"R \le \hat R_\gamma + 2\, Rad_S(\ell_\gamma \circ F) + 3\sqrt{\frac{\ln(2/\delta)}{2n}}, \quad "
+    r"kl(E_Q \hat R \,\|\, E_Q R) \le \frac{KL(Q \| P) + \ln(2\sqrt n/\delta)}{n}",
+    ("rows are independent draws from one law", "nothing was chosen on the test rows"),
+    measure,
+    compare,
+    draw,
+    interpret,
+    refuses,
+    ("penn", "eth", "sheet"),
+    (
+        "hoeffding-and-test-set-size",
+        "finite-class-uniform-convergence",
+        "vc-finite-class",
+        "vc-inequality",
+        "rademacher-complexity",
+        "capacity-bounds-are-vacuous",
+        "pac-bayes-bound",
+        "pac-bayes-certificate",
+    ),
+)

@@ -1,0 +1,280 @@
+"""Memorisation: does the network know a rule, or its training rows?"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from leadline.evidence import Comparison, Figure, at_least, at_most, mean, same_distribution, smaller
+from leadline.generalisation import ExactInterval, exact_interval
+from leadline.presentation import figure
+
+from ..instrument import Instrument, Meaning, NotApplicable
+from ..measurements.example_memory import (
+    Influences,
+    LabelTrial,
+    Neighbours,
+    find_last_layer,
+    influences,
+    is_labelled,
+    label_trial,
+    neighbours,
+)
+from ..subject import Subject
+
+CERTAIN = 0.999
+
+
+class Measured(NamedTuple):
+    """Train and test, labels and shuffled labels, neighbours, influences.
+
+    `train_loss`; `shuffled_loss` of the same rows with their targets shuffled, and its exact mean over all shuffles
+    (`shuffled_expected`, None for other losses). `train_right`, `test_right`: shares of right answers, or R² for
+    regression; `test_interval`: 99.9% interval of the test accuracy, `chance` the share of the commonest test class.
+    `trial`, `neighbours`, `influences`: see there.
+    """
+
+    train_loss: float
+    shuffled_loss: float
+    shuffled_losses: np.ndarray
+    shuffled_expected: float | None
+    train_right: float
+    test_right: float | None
+    test_interval: ExactInterval | None
+    chance: float | None
+    trial: LabelTrial
+    neighbours: Neighbours | None
+    influences: Influences | None
+    parts: tuple[NotApplicable, ...]
+
+
+def measure(subject: Subject, key: Any) -> Measured:
+    """Everything that tells memory from a rule."""
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
+    parts: list[NotApplicable] = []
+    sample, labelled = subject.sample, is_labelled(subject)
+    scores = subject.train_scores[: sample.count]
+    shuffle = rng.permutation(sample.count)
+    mixed = subject.losses(sample._replace(targets=sample.targets[shuffle]))
+    layer = find_last_layer(subject)
+    influence = influences(subject, layer)
+    if isinstance(influence, NotApplicable):
+        parts.append(influence)
+        influence = None
+    near = interval = chance = test_right = None
+    if subject.test is None:
+        parts.append(NotApplicable("test accuracy and neighbours of test rows", "there are test rows"))
+    else:
+        near = neighbours(subject, layer)
+        test_right = _right(subject.test_scores, subject.test.targets, labelled)
+    if labelled and subject.test is not None:
+        right = int((subject.test_scores.argmax(1) == subject.test.targets).sum())
+        interval = exact_interval(right, subject.test.count, confidence=CERTAIN)
+        chance = float(np.bincount(subject.test.targets).max() / subject.test.count)
+    return Measured(
+        float(subject.losses(sample).mean()),
+        float(mixed.mean()),
+        mixed.astype(float),
+        _expected_shuffled(scores, sample.targets) if subject.loss == "cross-entropy" else None,
+        _right(scores, sample.targets, labelled),
+        test_right,
+        interval,
+        chance,
+        label_trial(subject, rng),
+        near,
+        influence,
+        tuple(parts),
+    )
+
+
+def _right(scores: np.ndarray, targets: np.ndarray, labelled: bool) -> float:
+    """The share of right answers, or R² = 1 - Σ‖f - y‖²/Σ‖y - mean‖²."""
+    if labelled:
+        return float((scores.argmax(1) == targets).mean())
+    y = targets.astype(float).reshape(len(targets), -1)
+    spread = float(((y - y.mean(0)) ** 2).sum())
+    return 1.0 - float(((scores.reshape(y.shape) - y) ** 2).sum()) / (spread or 1.0)
+
+
+def _expected_shuffled(scores: np.ndarray, labels: np.ndarray) -> float:
+    """The mean cross-entropy over all shuffles of the labels: every row meets every label as often as it occurs."""
+    from scipy.special import logsumexp
+
+    z = scores.astype(float)
+    shares = np.bincount(labels, minlength=z.shape[1]) / len(labels)
+    return float((logsumexp(z, axis=1) - z @ shares).mean())
+
+
+def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
+    """Labels against chance and shuffles, neighbours against exchangeability, influence against removal."""
+    for part in found.parts:
+        yield part.comparison()
+    if found.test_interval is not None:
+        yield at_least(
+            found.test_interval.low,
+            found.chance,
+            "test accuracy (lower end), share of the commonest class",
+            strict=True,
+        )
+    if found.shuffled_expected is not None:
+        yield mean(
+            found.shuffled_losses, found.shuffled_expected, "training loss with shuffled labels, mean of all shuffles"
+        )
+    trial = found.trial
+    what = "fitted anew: the labels come easier than the same shuffled"
+    yield (
+        smaller(trial.own.row_losses, trial.shuffled.row_losses, what)
+        .given(trial.own.losses[-1] < trial.own.losses[0] / 2, "the first steps of training halve the loss")
+        .as_empirical()
+    )
+    near = found.neighbours
+    if near is not None:
+        yield same_distribution(
+            near.test_distance, near.train_distance, "distance to the nearest training row: test rows, training rows"
+        )
+        yield at_most(near.duplicates, 0, "test rows that are training rows")
+    if found.influences is not None:
+        i = found.influences
+        scale = float(np.linalg.norm(i.actual))
+        error = float(np.linalg.norm(i.actual - i.predicted)) / scale if scale else 0.0
+        yield at_most(error, 1.0, "effect of leaving rows out, by one Newton step: error as a share", strict=True)
+
+
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
+    """Fits of labels and shuffled labels; influence predicted and carried out; the rows held by memory."""
+    trial, steps = found.trial, np.arange(found.trial.steps)
+    thin = np.unique(np.linspace(0, trial.steps - 1, 60).astype(int))
+    yield figure.curves(
+        f"After {trial.steps} steps: loss {trial.own.losses[-1]:.2g} with the labels, "
+        f"{trial.shuffled.losses[-1]:.2g} with the same ones shuffled",
+        "steps of Adam",
+        "training loss",
+        points={
+            "labels of the data": (steps[thin], trial.own.losses[thin]),
+            "shuffled labels": (steps[thin], trial.shuffled.losses[thin]),
+        },
+    )
+    if found.influences is None:
+        return
+    i = found.influences
+    ends = [float(min(i.predicted.min(), i.actual.min())), float(max(i.predicted.max(), i.actual.max()))]
+    yield figure.curves(
+        f"Leaving out one of {i.rows} rows moves the {i.others} loss by {np.abs(i.actual).max():.2g} at most",
+        "predicted by one Newton step",
+        "measured by leaving the row out",
+        lines={"predicted": (ends, ends)},
+        points={f"{len(i.removed)} rows left out": (i.predicted, i.actual)},
+    )
+    if subject.image_shape is not None and subject.image_shape[2] == 1:
+        shown = subject.sample.inputs[i.largest].reshape(-1, *subject.image_shape[:2])
+        labels = [str(subject.sample.targets[j]) if is_labelled(subject) else f"row {j}" for j in i.largest]
+        yield figure.images(
+            f"The training rows that only memory explains: left out, their own loss rises by up to "
+            f"{i.self_influence.max():.2g}",
+            images=list(zip(labels, shown, strict=True)),
+        )
+
+
+def interpret(found: Measured, subject: Subject) -> Meaning:
+    """Memorised, learnt, both, or neither."""
+    labelled = is_labelled(subject)
+    fits = _fits_sentence(found)
+    seen = (
+        f"{found.train_right:.1%} of the training rows right" if labelled else f"R² {found.train_right:.2f} in training"
+    )
+    poor = found.train_right < (2 / subject.outputs if labelled and subject.outputs > 2 else 0.6 if labelled else 0.2)
+    if poor:
+        return Meaning(
+            f"It has neither memorised nor learnt its training rows: {seen}. {fits}",
+            0.3,
+            "Train it before you ask what it knows.",
+        )
+    if found.test_right is None:
+        return Meaning(
+            f"{seen.capitalize()}; without test rows nobody can tell memory from knowledge. {fits}",
+            0.5,
+            "Keep rows aside for a test.",
+        )
+    if not labelled:
+        return _regression_meaning(found, seen, fits)
+    low, high = found.test_interval.low, found.test_interval.high
+    interval = f"{found.test_right:.1%} of the test rows (99.9% interval {low:.1%} to {high:.1%})"
+    if not low > found.chance:
+        guess = f"no better than naming the commonest class ({found.chance:.1%})"
+        if found.train_right > high:
+            return Meaning(
+                f"It has memorised: {seen}, but {interval}, {guess}. {fits}",
+                0.95,
+                "Do not use its answers; look at how inputs and labels were put together.",
+            )
+        return Meaning(
+            f"It knows little: {seen}, {interval}, {guess}. {fits}", 0.6, "Train it longer, or test it on more rows."
+        )
+    near = found.neighbours
+    nearest = f"the nearest training row alone gets {near.right / near.rows:.1%}"
+    if near.duplicates:
+        return Meaning(
+            f"{near.duplicates} of {near.rows} test rows are also training rows: the test rewards memory; "
+            f"{seen}, {interval}.",
+            0.85,
+            "Remove them from the test rows and measure again.",
+        )
+    gap = found.train_right - high
+    if gap > 0.05:
+        return Meaning(
+            f"NotApplicable of what it knows is memory: {seen}, {interval}; {nearest}. {fits}",
+            0.6,
+            "Use more data, augmentation or regularisation.",
+        )
+    return Meaning(f"It has learnt more than its rows: {seen}, {interval}; {nearest}. {fits}", 0.25)
+
+
+def _regression_meaning(found: Measured, seen: str, fits: str) -> Meaning:
+    near = found.neighbours
+    tested = f"R² {found.test_right:.2f} on the test rows"
+    if found.test_right <= 0:
+        return Meaning(
+            f"It has memorised: {seen}, {tested}, no better than naming the mean. {fits}",
+            0.95,
+            "Do not use its answers; look at how inputs and targets were put together.",
+        )
+    if found.train_right - found.test_right > 0.2:
+        return Meaning(
+            f"NotApplicable of what it knows is memory: {seen}, {tested}. {fits}",
+            0.6,
+            "Use more data or regularisation.",
+        )
+    return Meaning(
+        f"It has learnt more than its rows: {seen}, {tested}; squared error {near.network_error:.3g}, "
+        f"that of the nearest training row {near.error:.3g}. {fits}",
+        0.25,
+    )
+
+
+def _fits_sentence(found: Measured) -> str:
+    trial = found.trial
+    if trial.shuffled_after is not None and trial.own_after is not None:
+        return (
+            f"The architecture could memorise: shuffled labels of {trial.rows} rows are fitted in "
+            f"{trial.shuffled_after} steps, the true ones in {trial.own_after}."
+        )
+    reached = f"loss {trial.own.losses[-1]:.2g} with the labels and {trial.shuffled.losses[-1]:.2g} with shuffled ones"
+    return f"Fitted anew for {trial.steps} steps on {trial.rows} rows it reaches {reached}."
+
+
+INSTRUMENT = Instrument(
+    "memorisation",
+    "Does it know a rule, or its training rows?",
+    r"\Delta L_{test}(i) \approx \frac{1}{n - 1} g_{test}^T H^{-1} (g_i - \bar g)",
+    (
+        "training and test rows come from one distribution",
+        "influence: through the last linear layer, fitted anew with a small ridge",
+    ),
+    measure,
+    compare,
+    draw,
+    interpret,
+    sources=("penn", "eth"),
+    entries=(),
+)

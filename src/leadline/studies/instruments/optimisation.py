@@ -1,0 +1,380 @@
+"""Optimisation: the constants of the loss where training ended, and whether step and batch suit them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from leadline import data, stochastic
+from leadline.evidence import Comparison, Figure, at_least, at_most, mean
+from leadline.presentation import figure
+
+from ..instrument import Instrument, Meaning, NotApplicable, plainly
+from ..subject import Subject
+
+RUNS = 4
+NEARLY_ALL = 0.99  # of the training rows right: a loss that still falls is no sign of unfinished training
+BUDGET = 1.5e11  # floating-point operations for the repeated steps
+STEP_UNKNOWN = "the step size is known (give --step)"
+
+
+class Measured(NamedTuple):
+    """Constants at the end of training, on `rows` training rows; steps and batches of plain SGD.
+
+    loss, gradient_square ‖g‖²; smoothness L (largest Hessian eigenvalue) and gradient_curvature gᵀHg/‖g‖²; pl_constant
+    ‖g‖²/2·loss (a lower bound of the PL ratio, the least loss being 0 or more); noise_trace tr C of single gradients.
+    critical_batch tr C/‖g‖² with its 95% interval (infinite where the gradient cannot be told from 0). step and batch
+    used here, `step_known` and `batch_known` whether they are those of training. segment: the drop of one whole step
+    and its bounds. batch_squares ‖ĝ‖² of drawn batches; changes, second: the change of the loss by one noisy step and
+    its noise term η²ĉᵀHĉ/2 for independent batches. run: losses of a continuation by SGD on these rows; progress: the
+    same with batches from all training rows; run_bound what PL predicts
+    at its end; steps_tried, drops: drops of one whole step for several step sizes; floor: `stochastic.FloorCheck`.
+    """
+
+    rows: int
+    loss: float
+    gradient_square: float
+    smoothness: float
+    gradient_curvature: float
+    pl_constant: float
+    noise_trace: float
+    critical_batch: float
+    critical_low: float
+    critical_high: float
+    step: float
+    batch: int
+    step_known: bool
+    batch_known: bool
+    segment: stochastic.SegmentDrop | None
+    batch_squares: np.ndarray | None
+    changes: np.ndarray | None
+    second: np.ndarray | None
+    run: stochastic.Continuation | None
+    progress: stochastic.Continuation | None
+    run_pl: float
+    run_bound: float
+    run_rate: float
+    run_floor: float
+    steps_tried: np.ndarray
+    drops: np.ndarray
+    floor: stochastic.FloorCheck | None
+    parts: tuple[NotApplicable, ...]
+
+
+def measure(subject: Subject, key: Any) -> Measured:
+    rng, past, parts = data.generator(key), subject.past, []
+    noise = subject.shared.noise
+    hessian, smoothness = subject.shared.hessian, float(subject.shared.hessian_top.values[0])
+    g = noise.gradient
+    square, trace = noise.seen_square.value, noise.seen_trace.value
+    here = stochastic.LossAround(subject.row_losses, subject.params, tuple(map(jnp.asarray, subject.sample)))
+    loss = float(here.row_losses(subject.params).mean())
+    plain = past.optimiser in (None, "sgd")
+    step_known = past.step is not None and plain
+    if past.step is None:
+        parts.append(NotApplicable("step size against 2/L", STEP_UNKNOWN))
+    elif not plain:
+        parts.append(NotApplicable("step size against 2/L", f"training was by plain SGD (it was by {past.optimiser})"))
+    rows = subject.sample.count
+    step = float(past.step) if step_known else (1 / smoothness if smoothness > 0 else 0.1)
+    batch = min(past.batch or 64, rows)
+    moving = square > 1e-20 * max(loss, 1e-20) and smoothness > 0
+    if not moving:
+        parts.append(NotApplicable("steps from here", "the gradient is not 0, and the loss curves upwards somewhere"))
+        nothing = (None, None, None, None, None, None, 0.0, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), None)
+        return Measured(
+            rows,
+            loss,
+            square,
+            smoothness,
+            0.0,
+            0.0,
+            trace,
+            *noise.noise_scale[:3],
+            step,
+            batch,
+            step_known,
+            past.batch is not None,
+            *nothing,
+            tuple(parts),
+        )
+    along = _curvature(hessian, g) / square
+    work = _operations(subject)
+    draws = int(np.clip(BUDGET / (8 * work), 8, 64))
+    steps = int(np.clip(BUDGET / (12 * RUNS * work * batch / rows), 40, 200))
+    segment = here.segment(g, step)
+    squares, changes, second = _noisy_steps(here, hessian, g, step, batch, draws, rng)
+    run = stochastic.continue_sgd(here, step, batch, num_steps=steps, looks=10, runs=RUNS, rng=rng)
+    progress = run
+    if rows < subject.train.count:  # SGD on a sample learns the sample by heart: what training would do needs all rows
+        everything = tuple(map(jnp.asarray, subject.train))
+        progress = stochastic.continue_sgd(
+            here, step, batch, num_steps=steps, looks=1, runs=RUNS, rng=rng, rows=everything
+        )
+    pl = float(np.min(run.squares / np.maximum(2 * run.losses, 1e-30)))
+    rate = 1 - 2 * step * pl * (1 - step * smoothness / 2)
+    floor = step**2 * smoothness * trace / (2 * batch) / (1 - rate) if rate < 1 else np.inf
+    bound = rate ** run.steps[-1] * (loss - floor) + floor if np.isfinite(floor) else np.inf
+    tried = np.geomspace(0.1, 4.0, 9) / smoothness
+    before = here.row_losses(subject.params)
+    drops = np.array([(before - here.row_losses(here.moved(g, float(eta)))).mean() for eta in tried])
+    return Measured(
+        rows,
+        loss,
+        square,
+        smoothness,
+        along,
+        square / (2 * loss) if loss > 0 else np.inf,
+        trace,
+        *noise.noise_scale[:3],
+        step,
+        batch,
+        step_known,
+        past.batch is not None,
+        segment,
+        squares,
+        changes,
+        second,
+        run,
+        progress,
+        pl,
+        float(bound),
+        float(rate),
+        float(floor),
+        tried,
+        drops,
+        _floor(subject, here, g, step, batch, key, parts),
+        tuple(parts),
+    )
+
+
+def _operations(subject: Subject) -> float:
+    """Floating-point operations of the outputs of the sampled rows, as the compiler counts them before it compiles."""
+    shape = jax.ShapeDtypeStruct(subject.sample.inputs.shape, subject.dtype)
+    try:
+        counted = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, shape).cost_analysis()
+        return max(float(counted["flops"]), 1.0)
+    except (KeyError, TypeError, NotImplementedError):  # not every back end counts
+        return 2.0 * subject.size * subject.sample.count
+
+
+def _curvature(hessian: Any, v: Any) -> float:
+    return stochastic.tree_dot(v, hessian(v))
+
+
+def _noisy_steps(here, hessian, g, step, batch, draws, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    before, count = here.row_losses(here.params), len(here.arrays[0])
+    squares, changes, second = [], [], []
+    for _ in range(draws):
+        drawn = here.batch_gradient(rng.integers(count, size=batch))
+        squares.append(stochastic.tree_dot(drawn, drawn))
+        changes.append((here.row_losses(here.moved(drawn, step)) - before).mean())
+        other = here.batch_gradient(rng.integers(count, size=batch))  # independent of the step whose change is measured
+        second.append(step**2 / 2 * _curvature(hessian, jax.tree.map(jnp.subtract, other, g)))
+    return np.array(squares), np.array(changes), np.array(second)
+
+
+def _floor(subject, here, g, step, batch, key, parts) -> stochastic.FloorCheck | None:
+    what = "stationary floor of SGD, predicted by the noise"
+    if subject.size > 400:
+        parts.append(
+            NotApplicable(
+                what, f"the loss is quadratic with a minimum (not looked for among {subject.size} parameters)"
+            )
+        )
+        return None
+    found = stochastic.quadratic_floor(
+        here.losses,
+        subject.params,
+        here.arrays,
+        np.asarray(subject.shared.hessian.dense(), float),
+        g,
+        step_size=step,
+        batch=batch,
+        key=key,
+    )
+    if found.why:
+        parts.append(NotApplicable(what, found.why))
+        return None
+    return found
+
+
+def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
+    if found.step_known:
+        yield at_most(found.step, 2 / found.smoothness, "step size, 2/L").given(found.smoothness > 0, "L is above 0")
+    if found.segment is not None:
+        s, eta = found.segment, found.step
+        yield at_least(s.drop, s.lower, "drop of one whole step, descent lemma on its way", atol=s.rounding)
+        yield at_most(s.drop, s.upper, "drop of one whole step, least curvature on its way", atol=s.rounding)
+        yield at_least(
+            s.drop,
+            eta * found.gradient_square * (1 - eta * found.smoothness / 2),
+            "drop of one whole step, η‖g‖²(1 − ηL/2)",
+            atol=s.rounding,
+            trivial=0.0,
+        )
+        yield mean(
+            found.batch_squares,
+            found.gradient_square + found.noise_trace / found.batch,
+            f"mean ‖gradient‖² of a batch of {found.batch}, ‖g‖² + tr C/b",
+        )
+        predicted = -eta * found.gradient_square * (1 - eta * found.gradient_curvature / 2)
+        # a quadratic model: the loss has higher derivatives, which long steps feel
+        yield mean(
+            found.changes - found.second, predicted, "mean change by one noisy step less noise, −η‖g‖² + η²gᵀHg/2"
+        ).as_empirical()
+        ends = found.run.losses[:, -1]
+        bounded = np.isfinite(found.run_bound) and found.run_bound < found.loss
+        said = mean(
+            ends,
+            min(found.run_bound, 1e300),
+            f"loss after {found.run.steps[-1]:.0f} steps, PL rate and noise",
+            side="at most",
+        )
+        yield replace(said, says_nothing=not bounded)
+    if found.floor is not None:
+        yield mean(found.floor.measured, found.floor.predicted, "gap of SGD in equilibrium, (η/4b) Σ C/(1 − ηλ/2)")
+    for part in found.parts:
+        yield part.comparison()
+
+
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
+    if found.run is None:
+        return
+    t = found.run.steps
+    points = {
+        "continued, mean of 4 runs": (t, found.run.losses.mean(0), found.run.losses.min(0), found.run.losses.max(0))
+    }
+    past = subject.past
+    if past.losses is not None and len(past.losses) and past.batch:
+        epoch = max(1, subject.train.count // past.batch)
+        kept = np.unique(np.linspace(0, len(past.losses) - 1, 40).astype(int))
+        points["training, after each epoch"] = ((kept + 1 - len(past.losses)) * epoch, np.asarray(past.losses)[kept])
+    lines, fine = {}, np.linspace(0, t[-1], 60)
+    if np.isfinite(found.run_floor):
+        lines["PL bound"] = (fine, found.run_rate**fine * (found.loss - found.run_floor) + found.run_floor)
+    drop = found.step * found.gradient_square * (1 - found.step * found.gradient_curvature / 2)
+    if found.second.mean() < drop / 2:  # else a single step says little of the next ones
+        slope = drop - float(found.second.mean())
+        kept = fine * slope < 0.3 * found.loss
+        lines["slope predicted now"] = (fine[kept], found.loss - slope * fine[kept])
+    seen = np.concatenate([np.ravel(v) for _, *values in (*lines.values(), *points.values()) for v in values])
+    change = found.run.losses[:, -1].mean() / found.loss - 1
+    yield figure.curves(
+        f"{t[-1]:.0f} more steps of {found.step:.3g} with batches of {found.batch} change the loss by {change:+.1%}",
+        "steps from now",
+        "training loss",
+        lines=lines,
+        points=points,
+        log="y" if seen.min() > 0 and seen.max() > 4 * seen.min() else "",
+    )
+    etas = np.geomspace(found.steps_tried[0], found.steps_tried[-1], 80)
+    model = etas * found.gradient_square * (1 - etas * found.gradient_curvature / 2)
+    lemma = etas * found.gradient_square * (1 - etas * found.smoothness / 2)
+    rules = {"2/L": ("x", 2 / found.smoothness)}
+    if found.step_known and etas[0] < found.step < etas[-1]:
+        rules["step"] = ("x", found.step)
+    kept = lemma > -np.abs(model).max()
+    floor = -2 * np.abs(model).max()
+    yield figure.curves(
+        f"One whole step: 2/L = {2 / found.smoothness:.3g}, step {found.step:.3g} "
+        f"({found.step * found.smoothness / 2:.0%} of it)",
+        "step size",
+        "drop of the loss",
+        log="x",
+        lines={"η‖g‖² − η²gᵀHg/2": (etas, model), "descent lemma, with L": (etas[kept], lemma[kept])},
+        points={"measured": (found.steps_tried[found.drops > floor], found.drops[found.drops > floor])},
+        rules=rules,
+    )
+
+
+def interpret(found: Measured, subject: Subject) -> Meaning:
+    if found.segment is None:
+        return Meaning(
+            f"The gradient is 0 at these parameters (loss {found.loss:.3g}); there is nothing to optimise.", 0.4
+        )
+    limit = 2 / found.smoothness
+    constants = (
+        f"The loss has curvature up to L = {found.smoothness:.3g} here, so steps must stay below 2/L = {limit:.3g}"
+    )
+    critical = (
+        f"critical batch {plainly(found.critical_batch)}"
+        if np.isfinite(found.critical_batch)
+        else "no finite critical batch"
+    )
+    if found.step_known and found.step > limit:
+        words = f"{constants}; the step {found.step:.3g} is above it: whole-gradient descent is unstable here."
+        return Meaning(words, 0.75, f"Lower the step to about {limit / 2:.2g}, or let it decay towards the end.")
+    ends = found.progress.losses[:, -1]
+    change = float(ends.mean() / found.loss - 1)
+    spread = ends.std(ddof=1) / np.sqrt(RUNS) / found.loss
+    if found.step_known and found.step < limit / 50 and found.segment.drop > 0:
+        words = f"{constants}; the step {found.step:.3g} uses {found.step / limit:.1%} of that, so training is slow."
+        return Meaning(words, 0.6, f"Raise the step towards {limit / 4:.2g}.")
+    if change < -0.1 - 3 * spread:
+        falls = (
+            f"{found.progress.steps[-1]:.0f} more steps of {found.step:.3g} lower the training loss by {-change:.0%} "
+            f"({critical}, batch {found.batch})."
+        )
+        right = _share_right(subject)
+        if right >= NEARLY_ALL:
+            return Meaning(f"{right:.1%} of the training rows are right already, and {falls}", 0.35)
+        words = f"Training is not finished: {falls}"
+        return Meaning(words, 0.6, "Train longer; the gradient still points downhill.")
+    if change > 0.1 + 3 * spread and not found.step_known:
+        words = (
+            f"{constants}; plain SGD with step 1/L = {found.step:.3g} and batches of {found.batch} would not "
+            f"stay here: its noise raises the loss by {change:+.0%}."
+        )
+        return Meaning(words, 0.3)
+    if change > 0.1 + 3 * spread:
+        words = (
+            f"At step {found.step:.3g} and batch {found.batch} noise drives the loss up, by {change:.0%} in "
+            f"{found.progress.steps[-1]:.0f} steps: it is above what this point can hold."
+        )
+        return Meaning(words, 0.6, f"Lower the step or raise the batch to stay this low ({critical}).")
+    if found.batch_known and found.critical_low > 0 and found.batch > found.critical_high:
+        words = (
+            f"{constants}; batches of {found.batch} exceed the {critical}: they average noise that no longer matters."
+        )
+        return Meaning(
+            words, 0.5, f"Use batches of about {max(1, round(found.critical_batch))} for the same progress per step."
+        )
+    words = (
+        f"{constants}; {found.progress.steps[-1]:.0f} more steps of {found.step:.3g} change the loss by {change:+.0%}. "
+    )
+    if not np.isfinite(found.critical_batch):
+        words += "The gradient cannot be told from its noise: only larger batches or smaller steps get lower."
+    else:
+        words += (
+            f"The {critical} stands against batches of {found.batch}: below it, progress is in proportion to the batch."
+        )
+    return Meaning(words, 0.3)
+
+
+def _share_right(subject: Subject) -> float:
+    """The share of training rows whose largest score is that of their label; 0 where there are no labels."""
+    if not subject.classifies:
+        return 0.0
+    return float(np.mean(subject.train_scores.argmax(axis=1) == subject.train.targets))
+
+
+INSTRUMENT = Instrument(
+    name="optimisation",
+    question="Do step size and batch suit this loss, and is there anything left to gain?",
+    formula=r"l(w - \eta g) \le l(w) - \eta \|g\|^2 (1 - \eta L / 2), \quad b_{crit} = tr\, C / \|g\|^2",
+    assumes=(
+        "L and the noise are those at the present parameters",
+        "batches are drawn with replacement from the rows that are looked at",
+        "the least loss is 0 or more, for the PL constant",
+    ),
+    measure=measure,
+    compare=compare,
+    draw=draw,
+    interpret=interpret,
+    sources=("penn", "eth"),
+    entries=("sgd-noise-floor", "gradient-noise-spectrum"),
+)

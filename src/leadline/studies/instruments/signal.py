@@ -1,0 +1,339 @@
+"""Signal: how large values and gradients are from layer to layer, against mean-field theory, and dead units."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leadline.evidence import Comparison, Figure, at_most, close, mean
+from leadline.presentation import figure
+
+from ..instrument import Instrument, Meaning, NotApplicable
+from ..measurements.layer_laws import growth_bounds, log_slope, output_gradient, passed_pulls, scatter_ranges
+from ..subject import Subject
+
+ROWS = 1000
+CHANCE = 1e-3
+SHOWN = 60  # layers in a figure
+
+
+class Measured(NamedTuple):
+    """What runs through the network on some training rows, by layer, in order.
+
+    `names`, `kinds`, `units`: of the layers. `second`: mean square of the pre-activations; `gradient`: root mean
+    square, over rows, of the norm of the gradient of a row's loss by them. `forward_slope`, `backward_slope`: growth of
+    log(root mean square) per layer, and of log(gradient norm) per layer towards the input (None for one layer).
+    `gradient_ratio`: the gradient norm at the first layer over that at the last. `dead`, `saturated`: numbers of units
+    (saturated None where the activation is not known). `start_second`, `start_gradient`, `start_active` (share of z > 0
+    over all units) and the predictions `start_second_theory`, `start_gradient_theory` with their 99.9% ranges
+    `start_second_range`, `start_gradient_range`, all before training. `second_theory`, `gradient_theory`: mean field
+    with the present weights, which need not hold after training. `growth`, `growth_bound`: gradient norm of each layer
+    over that of the next, and the product of norms that bounds it; `spread_growth`: the same forwards for the root mean
+    square distance from the mean over rows. `pulls`: Σ value × gradient of a layer, of the next, size of the terms.
+    `last_gradient`: the gradient norm at the output in closed form.
+    """
+
+    rows: int
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    units: tuple[int, ...]
+    activations: tuple[str, ...]
+    second: np.ndarray
+    gradient: np.ndarray
+    forward_slope: float | None
+    backward_slope: float | None
+    gradient_ratio: float
+    dead: tuple[int, ...]
+    saturated: tuple[int | None, ...]
+    last_gradient: float | None
+    start_second: np.ndarray | None
+    start_gradient: np.ndarray | None
+    start_active: np.ndarray | None
+    start_second_theory: np.ndarray | None
+    start_gradient_theory: np.ndarray | None
+    start_second_range: np.ndarray | None
+    start_gradient_range: np.ndarray | None
+    second_theory: np.ndarray | None
+    gradient_theory: np.ndarray | None
+    growth: np.ndarray | None
+    growth_bound: np.ndarray | None
+    spread_growth: np.ndarray | None
+    pulls: np.ndarray | None
+    parts: tuple[NotApplicable, ...]
+
+
+def measure(subject: Subject, key: Any) -> Measured:
+    from leadline.networks.dissection import measure_moments, predict_moments, why_no_mean_field
+
+    taken, sample = subject.shared.dissection, subject.sample.first(ROWS)
+
+    def moments(params: Any, chain: Any) -> Any:
+        return measure_moments(taken, params, *sample, subject.criterion, chain=chain)
+
+    now = moments(subject.params, taken.chain)
+    x = sample.inputs[: len(now[0].row_second)]
+    parts, chain = [], taken.chain
+    no_theory = why_no_mean_field(
+        chain, taken.why_no_chain and f"the network is a chain of layers ({taken.why_no_chain})"
+    )
+    theory = start = before = ranges = None
+    if no_theory:
+        parts.append(NotApplicable("sizes of values and gradients, mean field", no_theory))
+    else:
+        theory = predict_moments(chain, x, now)
+    params = subject.past.start if subject.past.start is not None or subject.past.epochs != 0 else subject.params
+    if params is None:
+        parts.append(
+            NotApplicable("sizes at the start of training, mean field", "the parameters before training are known")
+        )
+    else:
+        first = taken.chain_at(params)
+        start = moments(params, first)
+        if not no_theory:
+            before = predict_moments(first, x, start)
+            ranges = (
+                scatter_ranges(before.second, before.second_spread, CHANCE),
+                scatter_ranges(before.gradient**2, before.gradient_spread, CHANCE),
+            )
+    growth, bound, spread = growth_bounds(subject, now, parts)
+    return Measured(
+        rows=len(x),
+        names=tuple(layer.name for layer in taken.layers),
+        kinds=tuple(layer.kind for layer in taken.layers),
+        units=tuple(len(m.unit_second) for m in now),
+        activations=tuple(m.activation for m in now),
+        second=np.array([m.second for m in now]),
+        gradient=np.array([m.gradient for m in now]),
+        forward_slope=log_slope(np.sqrt([m.second for m in now])),
+        backward_slope=log_slope(np.array([m.gradient for m in now])[::-1]),
+        gradient_ratio=now[0].gradient / now[-1].gradient if now[-1].gradient > 0 else math.nan,
+        dead=tuple(int(m.dead.sum()) for m in now),
+        saturated=tuple(None if m.saturated is None else int(m.saturated.sum()) for m in now),
+        last_gradient=output_gradient(subject, x, sample.targets, taken, now),
+        start_second=None if start is None else np.array([m.second for m in start]),
+        start_gradient=None if start is None else np.array([m.gradient for m in start]),
+        start_active=None if start is None else np.concatenate([m.active[m.unit_second > 0] for m in start]),
+        start_second_theory=None if before is None else before.second,
+        start_gradient_theory=None if before is None else before.gradient,
+        start_second_range=None if ranges is None else ranges[0],
+        start_gradient_range=None if ranges is None else np.sqrt(ranges[1]),
+        second_theory=None if theory is None else theory.second,
+        gradient_theory=None if theory is None else theory.gradient,
+        growth=growth,
+        growth_bound=bound,
+        spread_growth=spread,
+        pulls=passed_pulls(chain, now, parts),
+        parts=tuple(parts),
+    )
+
+
+def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
+    if found.start_second_theory is not None:
+        yield _in_range(
+            found.start_second,
+            found.start_second_theory,
+            found.start_second_range,
+            "mean square of pre-activations at the start, mean field",
+        )
+        if len(found.names) > 1:
+            inner = (found.start_gradient[:-1], found.start_gradient_theory[:-1], found.start_gradient_range[:-1])
+            yield _in_range(*inner, "gradient norm by layer at the start, mean field")
+    if found.start_active is not None and found.start_active.size > 1:
+        yield mean(found.start_active, 0.5, "share of inputs that activate a unit at the start, one half")
+    if found.last_gradient is not None:
+        eps = float(np.finfo(subject.dtype).eps)
+        yield close(
+            found.gradient[-1],
+            found.last_gradient,
+            "gradient norm at the output, closed form of the loss",
+            rtol=1e3 * eps,
+            atol=1e3 * eps,
+        )
+    if found.growth is not None:
+        yield at_most(found.growth, found.growth_bound, "growth of the gradient per layer, product of norms", rtol=1e-4)
+        yield at_most(
+            found.spread_growth, found.growth_bound, "growth of differences per layer, product of norms", rtol=1e-4
+        )
+    if found.pulls is not None:
+        eps = float(np.finfo(subject.dtype).eps)
+        here, after, scale = found.pulls.T
+        scale = np.where(scale > 0, scale, 1.0)
+        yield close(
+            here / scale, after / scale, "Σ value × gradient of a layer, of the next without bias", atol=1e3 * eps
+        )
+    if found.second_theory is not None and subject.past.epochs != 0:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = found.second / found.second_theory
+        worst = int(np.nanargmax(np.abs(np.log(np.maximum(ratio, 1e-300)))))
+        yield close(
+            found.second[worst], found.second_theory[worst], "mean square after training, mean field", rtol=0.5
+        ).given(False, "the weights are independent of the data, which training ends")
+    for part in found.parts:
+        yield part.comparison()
+
+
+def _in_range(measured: np.ndarray, predicted: np.ndarray, ranges: np.ndarray, what: str) -> Comparison:
+    """Each measurement within its 99.9% range; the layer with the least room is reported."""
+    low, high = ranges.T
+    room = np.minimum(measured - low, high - measured) / np.maximum((high - low) / 2, 1e-300)
+    room = np.where(np.isfinite(room), np.clip(room, -1, 1), -1.0)
+    i = int(np.argmin(room))
+    return Comparison(
+        what,
+        "close",
+        float(measured[i]),
+        float(predicted[i]),
+        float(room[i]),
+        cases=len(room),
+        chance=CHANCE,
+        interval=(float(low[i]), float(high[i])),
+    )
+
+
+def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+    depth = min(len(found.names), SHOWN)
+    at = np.arange(1, depth + 1)
+    lines, points, bands = {}, {}, {}
+    if found.start_second is not None:
+        points["at the start"] = (at, found.start_second[:depth])
+    if found.start_second_theory is not None:
+        lines["at the start"] = (at, found.start_second_theory[:depth])
+        if depth > 1:
+            bands["range of networks this wide"] = (at, *found.start_second_range[:depth].T)
+    points["now"] = (at, found.second[:depth])
+    if found.second_theory is not None:
+        lines["now"] = (at, found.second_theory[:depth])
+    ratio = found.second[:depth].max() / max(found.second[:depth].min(), 1e-300)
+    left = figure.curves(
+        f"mean square of values: largest over least {ratio:.3g}",
+        "layer",
+        "mean square before φ",
+        lines=lines,
+        points=points,
+        bands=bands,
+        log="y",
+    )
+    lines, points, bands = {}, {}, {}
+    if found.start_gradient is not None:
+        points["at the start"] = (at, found.start_gradient[:depth])
+    if found.start_gradient_theory is not None:
+        lines["at the start"] = (at, found.start_gradient_theory[:depth])
+        if depth > 1:
+            bands["range of networks this wide"] = (at, *found.start_gradient_range[:depth].T)
+    points["now"] = (at, found.gradient[:depth])
+    if found.gradient_theory is not None:
+        lines["now"] = (at, found.gradient_theory[:depth])
+    right = figure.curves(
+        f"gradient norm: first layer over last {found.gradient_ratio:.3g}",
+        "layer",
+        "norm of ∂loss/∂value",
+        lines=lines,
+        points=points,
+        bands=bands,
+        log="y",
+    )
+    title = f"Root mean square of the outputs {math.sqrt(found.second[-1]):.3g}"
+    if found.backward_slope is not None:
+        title = f"Gradients change by a factor of {math.exp(found.backward_slope):.3g} a layer towards the input"
+    title += f"; {sum(found.dead)} of {sum(found.units)} units are dead"
+    yield figure.beside(title, *(_whole_layers(panel, depth) for panel in (left, right)))
+    hidden = [n for n, a in enumerate(found.activations) if a][:SHOWN]
+    if hidden and (sum(found.dead) or any(found.saturated[n] for n in hidden)):
+        label = {n: f"{n + 1}: {found.activations[n]}" for n in hidden}
+        values = {"dead": {label[n]: 100 * found.dead[n] / found.units[n] for n in hidden}}
+        if any(found.saturated[n] is not None for n in hidden):
+            values["saturated"] = {label[n]: 100 * (found.saturated[n] or 0) / found.units[n] for n in hidden}
+        title = f"{sum(found.dead)} of {sum(found.units)} units get no gradient from any of {found.rows} rows"
+        yield figure.bars(title, "layer", "% of units", values=values)
+
+
+def _whole_layers(panel: Figure, depth: int) -> Figure:
+    """The same chart with whole numbers on its horizontal axis."""
+    marks, layers = [], list(range(1, depth + 1, -(-depth // 12)))
+    for mark in panel.spec["layer"]:
+        encoding = dict(mark.get("encoding", {}))
+        if "x" in encoding:
+            encoding["x"] = encoding["x"] | {"axis": {"values": layers, "format": "d"}}
+        marks.append(mark | {"encoding": encoding})
+    return replace(panel, spec=panel.spec | {"layer": marks})
+
+
+def interpret(found: Measured, subject: Subject) -> Meaning:
+    depth, ratio = len(found.names), found.gradient_ratio
+    hidden = sum(u for u, a in zip(found.units, found.activations, strict=True) if a) or sum(found.units)
+    dead, quiet = sum(found.dead) / hidden, sum(s or 0 for s in found.saturated) / hidden
+    if not (np.all(np.isfinite(found.second)) and np.all(np.isfinite(found.gradient))):
+        return Meaning(
+            "Values or gradients inside the network are not finite on the training rows.",
+            0.95,
+            "Lower the step size or the scale of the weights.",
+        )
+    if depth == 1:
+        return Meaning(
+            f"There is one layer, so nothing can vanish or explode on the way; its outputs have root mean square "
+            f"{math.sqrt(found.second[0]):.3g}.",
+            0.15,
+        )
+    if found.gradient[-1] == 0 or not math.isfinite(ratio):
+        return Meaning("No gradient enters the network at its output: every sampled row is fitted to rounding.", 0.3)
+    if ratio < 1e-4:
+        return Meaning(
+            f"Gradients vanish: the first of {depth} layers receives {ratio:.1e} of the gradient at the last, so it "
+            "hardly learns.",
+            0.9,
+            "Use a larger weight scale (He for relu, Glorot for tanh), skip connections or normalisation.",
+        )
+    if ratio > 1e4:
+        return Meaning(
+            f"Gradients explode: the first of {depth} layers receives {ratio:.1e} times the gradient at the last.",
+            0.9,
+            "Use a smaller weight scale, gradient clipping or normalisation.",
+        )
+    if dead > 0.3:
+        return Meaning(
+            f"{dead:.0%} of the hidden units are dead: no sampled row sends a gradient through them, so they are "
+            "carried along for nothing.",
+            0.75,
+            "Lower the step size, use leaky_relu or gelu, or a narrower network.",
+        )
+    if quiet > 0.3:
+        return Meaning(
+            f"{quiet:.0%} of the hidden units are saturated on nearly all rows, so little gradient passes them.",
+            0.65,
+            "Scale the inputs or the first weights down, or use an activation that does not saturate.",
+        )
+    told = f"the gradient at the first of {depth} layers is {ratio:.2g} times that at the last"
+    if dead > 0.05:
+        return Meaning(
+            f"Signals pass well ({told}), but {dead:.0%} of the hidden units are dead.",
+            0.45,
+            "A narrower network may do as well.",
+        )
+    return Meaning(f"Signals pass well in both directions: {told}, and {dead:.1%} of the hidden units are dead.", 0.2)
+
+
+def refuses(subject: Subject) -> str:
+    return (
+        "" if subject.shared.dissection.layers else "no parameter meets the input in a product, so there are no layers"
+    )
+
+
+INSTRUMENT = Instrument(
+    "signal",
+    "Do values and gradients keep their size from layer to layer, and do all units still respond?",
+    r"q_{l+1} = N_l s_{l+1}^2\, \mathbb{E}\,\varphi(\sqrt{q_l} Z)^2 + \mathbb{E}\, b_{l+1}^2, \quad "
+    r"\|g_l\|^2 = N_l s_{l+1}^2\, \mathbb{E}\,\varphi'(\sqrt{q_l} Z)^2\, \|g_{l+1}\|^2",
+    (
+        "Mean field: weights that are independent of each other and of the data, as before training; a dense chain.",
+        "Bounds by norms: the network is a chain of affine maps, activations and poolings.",
+    ),
+    measure,
+    compare,
+    draw,
+    interpret,
+    refuses,
+    ("eth", "penn"),
+    ("signal-propagation", "mean-field-gradient-slope", "activation-saturation"),
+)

@@ -1,0 +1,206 @@
+"""Symmetry: which changes of weights and of images leave the network's outputs as they are."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from leadline.evidence import Comparison, Figure, at_most, close
+from leadline.generalisation import exact_interval
+from leadline.presentation import figure
+
+from ..instrument import Instrument, Meaning, NotApplicable
+from ..measurements.image_moves import Change, ImageMoves, image_moves, is_built_in, rounding
+from ..measurements.unit_symmetries import UnitSymmetries, unit_symmetries
+from ..subject import Subject
+
+SHOWN = 200  # hidden units in the figure
+CERTAIN = 0.999
+
+
+class Measured(NamedTuple):
+    """`units`: reordering and rescaling of hidden units; `images`: transformed images; None where they do not apply."""
+
+    units: UnitSymmetries | None
+    images: ImageMoves | None
+    parts: tuple[NotApplicable, ...]
+
+
+def measure(subject: Subject, key: Any) -> Measured:
+    """Both kinds of symmetry."""
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
+    parts: list[NotApplicable] = []
+    units = unit_symmetries(subject, rng, parts)
+    if subject.image_shape is None:
+        parts.append(
+            NotApplicable("shifts, flips and rotations", "an input is an image of two axes, with colours last")
+        )
+        return Measured(units, None, tuple(parts))
+    return Measured(units, image_moves(subject, rng), tuple(parts))
+
+
+def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
+    """Exact symmetries to rounding, built-in invariances, and what Lipschitz bounds allow."""
+    for part in found.parts:
+        yield part.comparison()
+    if found.units is not None:
+        yield from _compare_units(found.units)
+    if found.images is not None:
+        yield from _compare_images(found.images, subject)
+
+
+def _compare_units(units: UnitSymmetries) -> Iterator[Comparison]:
+    for change, what in (
+        (units.permuted, "hidden units reordered: largest change of an output"),
+        (units.rescaled, "hidden units rescaled: largest change of an output"),
+        (units.flipped, "signs of hidden units changed: largest change of an output"),
+        (units.head_sum, "softmax does not see a constant: sum of the last layer's gradient over classes"),
+    ):
+        if change is not None:
+            yield close(change[0], 0.0, what, atol=change[1])
+    if units.into is not None:
+        what = "gradient along every unit's rescaling: into the unit, out of it"
+        yield close(units.into, units.out, what, atol=units.balance_rounding)
+
+
+def _compare_images(images: ImageMoves, subject: Subject) -> Iterator[Comparison]:
+    if images.linear_error is not None:
+        error, room = images.linear_error
+        yield close(error, 0.0, "one linear layer: change of the scores, less W(TX − X)", atol=room)
+    for kind in ("shifts", "flips", "turns"):
+        family = images.of(kind)
+        held = [c for c in family if is_built_in(c, subject)]
+        if family:
+            what = f"{kind} of images: relative change of the outputs"
+            yield at_most([c.relative for c in held or family], rounding(subject), what).given(
+                held, f"the architecture is invariant to {kind}, whatever its weights"
+            )
+    known = np.array([(c.changed, c.unprotected) for c in images.changes if c.unprotected is not None]) / images.rows
+    if len(known):
+        yield at_most(
+            *known.T, "decisions changed, and images moved beyond the reach of a Lipschitz bound", trivial=1.0
+        )
+    elif images.accuracy is not None:
+        yield NotApplicable(
+            "decisions protected by a Lipschitz bound", "the network is a chain of known maps"
+        ).comparison()
+
+
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
+    """Accuracy or change under each transformation; the balance of gradients unit by unit."""
+    if found.images is not None:
+        yield _moves_figure(found.images)
+    units = found.units
+    if units is not None and units.into is not None:
+        pick = np.unique(np.linspace(0, len(units.into) - 1, min(SHOWN, len(units.into))).astype(int))
+        ends = [float(min(units.out[pick].min(), 0)), float(max(units.out[pick].max(), 0))]
+        apart = float(np.abs(units.into - units.out).max())
+        yield figure.curves(
+            f"Rescaling a unit changes nothing: both sides of the balance agree to {apart:.1g}",
+            "gradient · weights out of the unit",
+            "gradient · weights into the unit",
+            lines={"predicted": (ends, ends)},
+            points={f"{len(pick)} hidden units": (units.out[pick], units.into[pick])},
+        )
+
+
+def _moves_figure(images: ImageMoves) -> Figure:
+    """Two panels over the size of a shift and the angle of a rotation, one of bars for flips and turns."""
+    labelled = images.accuracy is not None
+    height = "share right" if labelled else "relative change of the outputs"
+    still = images.accuracy if labelled else 0.0
+
+    def curve(changes: list[Change]) -> tuple[Any, ...]:
+        sizes = [float(c.name.split()[-1].rstrip("°")) for c in changes]
+        if not labelled:
+            return sizes, [c.relative for c in changes]
+        ends = [exact_interval(c.right, images.rows, confidence=CERTAIN) for c in changes]
+        return sizes, [e.share for e in ends], [e.low for e in ends], [e.high for e in ends]
+
+    shifts, turns = images.of("shifts"), images.of("rotations")
+    panels = []
+    for title, unit, series in (
+        ("Shifts", "pixels", {way: [c for c in shifts if c.name.startswith(way)] for way in ("right", "down")}),
+        ("Rotations", "degrees", {"rotated": turns}),
+    ):
+        points = {name: curve(changes) for name, changes in series.items() if changes}
+        if points:
+            reach = max(max(c[0]) for c in points.values())
+            line = {"if it did not matter": ([0, reach], [still, still])}
+            panels.append(figure.curves(title, unit, height, lines=line, points=points))
+    rest = images.of("flips") + images.of("turns")
+    short = {"upside down": "flip"}
+    bars = {
+        short.get(c.name, c.name.removeprefix("turn ")): c.right / images.rows if labelled else c.relative for c in rest
+    }
+    panels.append(figure.bars("Mirrored, flipped upside down, turned", "", height, values={height: bars}))
+    worst = max(shifts + turns, key=lambda c: -c.right if labelled else c.relative)
+    if labelled:
+        share = worst.right / images.rows
+        told = f"Accuracy {still:.3f} untouched, {share:.3f} under '{worst.name}', its worst small move"
+    else:
+        told = f"The outputs change by {worst.relative:.0%} of their size under '{worst.name}', the worst small move"
+    return figure.beside(told, *panels, columns=2)
+
+
+def interpret(found: Measured, subject: Subject) -> Meaning:
+    """Images first, where there are any; else what is known of the weights."""
+    broken = [c for c in compare(found, subject) if str(c.verdict) == "fails"]
+    if broken:
+        return Meaning(f"An exact symmetry does not hold: {broken[0].what}.", 0.9, "Look for an error in the network.")
+    weights = _weights_sentence(found.units)
+    images = found.images
+    if images is None:
+        return Meaning(weights or "No symmetry of this network could be tested.", 0.2)
+    held = sorted({c.kind for c in images.changes if is_built_in(c, subject)})
+    built = f"The architecture is invariant to {' and '.join(held)} whatever its weights. " if held else ""
+    if images.accuracy is None:
+        worst = max(images.of("shifts"), key=lambda c: c.relative)
+        text = f"A shift of the image ({worst.name}) changes the outputs by {worst.relative:.0%} of their size."
+        return Meaning(f"{built}{text} {weights}".strip(), 0.4 if worst.relative > 0.5 else 0.25)
+    if images.accuracy < 2 / subject.outputs:
+        text = f"With {images.accuracy:.0%} right there is no accuracy for a shift or a rotation to take away."
+        return Meaning(f"{built}{text} {weights}".strip(), 0.2)
+    step = min((c for c in images.changes if c.name in ("right 1", "down 1")), key=lambda c: c.right)
+    turn = min(images.of("rotations"), key=lambda c: c.right)
+    lost = images.accuracy - step.right / images.rows
+    interval = exact_interval(step.right, images.rows, confidence=CERTAIN)
+    told = (
+        f"A shift by one pixel takes accuracy from {images.accuracy:.1%} to {step.right / images.rows:.1%} "
+        f"(99.9% interval {interval.low:.1%} to {interval.high:.1%}), {turn.name.replace('rotate', 'a rotation by')} "
+        f"to {turn.right / images.rows:.1%} (interpolation alone changes the scores by {turn.floor:.0%})."
+    )
+    if lost > 0.05 and interval.high < images.accuracy:
+        advice = "Train on shifted and slightly rotated copies, or use convolutions with pooling over positions."
+        learnt = "It has learnt where things stand, not only what they are."
+        return Meaning(f"{built}{told} {learnt}", min(0.4 + lost / 3, 0.6), advice)
+    return Meaning(f"{built}{told} Small moves of the image hardly matter to it. {weights}".strip(), 0.25)
+
+
+def _weights_sentence(units: UnitSymmetries | None) -> str:
+    if units is None or units.copies is None:
+        return ""
+    others = [name for name, done in (("be rescaled", units.rescaled), ("change sign", units.flipped)) if done]
+    also = f" (and units may {' or '.join(others)} freely)" if others else ""
+    return (
+        f"The same function has 10^{units.copies:.0f} sets of weights by reordering units{also}: "
+        "compare networks by outputs, not by weights."
+    )
+
+
+INSTRUMENT = Instrument(
+    "symmetry",
+    "Which changes of weights and of images leave the answers as they are?",
+    r"f(P_l W_l P_{l-1}^T) = f(W), \quad \Delta(T) = \Vert f(TX) - f(X) \Vert / \Vert f(X) \Vert",
+    (
+        "reordering and rescaling: a chain of dense layers (rescaling: φ(at) = aφ(t) for a > 0)",
+        "shifts, flips, rotations: inputs are images; shifts wrap around, rotations interpolate",
+    ),
+    measure,
+    compare,
+    draw,
+    interpret,
+    sources=("cam", "penn", "eth"),
+    entries=("equivariance-audit", "nuisance-group-test"),
+)

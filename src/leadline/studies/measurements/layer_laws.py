@@ -1,0 +1,87 @@
+"""Laws that values and gradients obey from layer to layer of a subject, beside what was measured of them."""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..instrument import NotApplicable
+from ..subject import Subject
+
+HOMOGENEOUS = ("relu", "leaky_relu", "absolute", "identity")
+
+
+def scatter_ranges(predicted: np.ndarray, spread: np.ndarray, chance: float) -> np.ndarray:
+    """(layers, 2): over draws of weights a mean square scatters about as chi-square, 2/spread degrees of freedom."""
+    from scipy.stats import chi2
+
+    degrees = 2 / np.maximum(spread, 1e-12)
+    tail = chance / 2 / len(predicted)
+    tails = np.array([tail, 1 - tail])
+    return predicted[:, None] * chi2.ppf(tails, degrees[:, None]) / degrees[:, None]
+
+
+def log_slope(values: np.ndarray) -> float | None:
+    """The least-squares slope of log(values) per layer; None for one layer or values that are not positive."""
+    if len(values) < 2 or not (np.all(np.isfinite(values)) and np.all(values > 0)):
+        return None
+    return float(np.polyfit(np.arange(len(values)), np.log(values), 1)[0])
+
+
+def output_gradient(subject: Subject, x: np.ndarray, targets: np.ndarray, taken: Any, now: Any) -> float | None:
+    """Root mean square norm of the loss's gradient by the outputs, in closed form: p - y, or 2(f - y)."""
+    scores, y = np.asarray(subject.scores(x), np.float64), targets[: len(x)]
+    if subject.loss == "cross-entropy":
+        shifted = np.exp(scores - scores.max(1, keepdims=True))
+        back = shifted / shifted.sum(1, keepdims=True) - np.eye(scores.shape[1])[y]
+    elif subject.loss == "squared":
+        back = 2 * (scores - y.reshape(scores.shape))
+    else:
+        return None
+    size = taken.layers[-1].unit_of.size
+    if size != back.shape[1]:  # two scores made of one output
+        back = back[:, 1:] if size == 1 and back.shape[1] == 2 else back[:, :0]
+    last = taken.layers[-1].output_slot
+    whole = back.shape[1] and (last == taken.network.program.output or size == 1)
+    return float(np.sqrt(np.mean(np.sum(back**2, 1)))) if whole else None
+
+
+def growth_bounds(subject: Subject, now: Any, parts: list[NotApplicable]) -> tuple:
+    """Gradient norm of each layer over that of the next with its bound, and the growth of the spread of values."""
+    taken = subject.shared.dissection
+    factors = subject.shared.lipschitz.factors if taken.chain is not None else ()
+    if len(now) < 2:
+        parts.append(NotApplicable("growth from layer to layer, product of norms", "there are two layers or more"))
+        return None, None, None
+    if taken.chain is None or len(factors) != len(taken.chain):
+        parts.append(
+            NotApplicable(
+                "growth from layer to layer, product of norms", f"the network is a chain ({taken.why_no_chain})"
+            )
+        )
+        return None, None, None
+    places = [number for number, step in enumerate(taken.chain) if step.layer is not None]
+    between = pairwise(places)
+    bound = np.array([math.prod(factors[a + 1 : b + 1]) for a, b in between])
+    gradient, spread = np.array([m.gradient for m in now]), np.sqrt([m.row_spread for m in now])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.nan_to_num(gradient[:-1] / gradient[1:])
+        wider = np.nan_to_num(spread[1:] / spread[:-1])
+    return growth, bound, wider
+
+
+def passed_pulls(chain: Any, now: Any, parts: list[NotApplicable]) -> np.ndarray | None:
+    """(layers - 1, 3): Σ z·g of a layer, Σ (z - b)·g of the next, and the size of their terms."""
+    fits = chain is not None and len(now) > 1
+    fits = fits and all(s.function.name in HOMOGENEOUS for s in chain.activations)
+    fits = fits and all(s.layer is not None for s in chain.affine) and all(m.pull_without_bias is not None for m in now)
+    if not fits:
+        parts.append(
+            NotApplicable(
+                "Σ value × gradient, the same at every layer",
+                "two layers or more in a chain have homogeneous activations",
+            )
+        )
+        return None
+    return np.array([[a.pull, b.pull_without_bias, a.pull_scale + b.pull_scale] for a, b in pairwise(now)])

@@ -1,0 +1,148 @@
+"""Trials of the tangent kernel: alignment with the labels, training curves that it predicts, drift, the regime."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from ..instrument import NotApplicable
+from ..subject import Subject
+from ..subject_making import TwoScores
+
+KERNEL = 800  # rows of the full kernel, examples times outputs
+FLOPS = 4e10  # work of the trial runs, forward passes counted six times a step
+SHUFFLES = 999  # of the labels: the largest of them is exceeded by chance once in 1000
+
+
+def kernel_targets(subject: Subject) -> Float[np.ndarray, "n k"]:
+    """One-hot labels, ±1 for a classifier with a single output, real targets as they are."""
+    y = subject.sample.targets
+    if not (subject.classifies and y.ndim == 1):
+        return np.asarray(y, float).reshape(len(y), -1)
+    if isinstance(subject.apply, TwoScores):
+        return 2.0 * y[:, None] - 1.0
+    if subject.outputs == 1 or y.max() >= subject.outputs:
+        return np.asarray(y, float)[:, None]
+    return np.eye(subject.outputs)[y]
+
+
+def label_alignments(kernels: Any, y: np.ndarray, key: Any) -> tuple:
+    """Of the kernel now, the largest of shuffled labels, before training, and the interval of the gain over rows."""
+    from leadline.kernels.features import alignment
+
+    try:
+        now = alignment(kernels.here, y, centred=True)
+        before = None if kernels.start is None else alignment(kernels.start, y, centred=True)
+    except ValueError:
+        return None, None, None, None
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
+    n = len(y)
+    centred = y - y.mean(axis=0)
+    labels, K = centred @ centred.T, _centred(kernels.here)
+    size = np.linalg.norm(labels) * np.linalg.norm(K)
+    orders = (rng.permutation(n) for _ in range(SHUFFLES))
+    chance = max(float(np.sum(K * labels[np.ix_(o, o)])) for o in orders) / size
+    if before is None:
+        return now, chance, None, None
+    gains = []
+    for _ in range(60):
+        some = rng.integers(n, size=n)
+        try:
+            pair = [alignment(K[np.ix_(some, some)], y[some], centred=True) for K in (kernels.here, kernels.start)]
+        except ValueError:
+            continue
+        gains.append(pair[0] - pair[1])
+    spread = 3.29 * float(np.std(gains)) if gains else np.inf
+    return now, chance, before, (now - before - spread, now - before + spread)
+
+
+def descent_trial(
+    subject: Subject, f: Any, targets: np.ndarray, parts: list[NotApplicable]
+) -> tuple[Any, float | None]:
+    """The three curves from the start, or from here; what rounding may put between the first two."""
+    from leadline import tangent
+
+    outputs, x = targets.shape[1], subject.sample.inputs
+    rows = min(len(x), max(KERNEL // outputs, 20), 200)
+    if rows * outputs > 2 * KERNEL:
+        parts.append(
+            NotApplicable("training curve of the linearised network", f"outputs are at most {2 * KERNEL // 20}")
+        )
+        return None, None
+    if outputs != _width(subject):
+        parts.append(NotApplicable("training curve of the linearised network", "there is a target for every output"))
+        return None, None
+    params = subject.params if subject.past.start is None else subject.past.start
+    params = jax.tree.map(jax.numpy.asarray, params)
+    K = tangent.empirical_ntk(f.function, params, x[:rows], batched=True)
+    forward = jax.jit(f.function).lower(params, x[:rows]).cost_analysis() or {}
+    work = max(float(forward.get("flops", 0.0)), 2.0 * rows * subject.size)
+    steps = 20 * int(np.clip(FLOPS / (6 * work) / 20, 1, 10))
+    trial = tangent.descent_three_ways(f, params, x[:rows], targets[:rows], K, num_steps=steps)
+    return trial, 50 * steps * float(np.finfo(subject.dtype).eps)
+
+
+def _width(subject: Subject) -> int:
+    return 1 if isinstance(subject.apply, TwoScores) else subject.outputs
+
+
+def training_drift(
+    subject: Subject, f: Any, kernels: Any, moved: float | None, trial: Any, keys: Any, parts: list[NotApplicable]
+) -> dict:
+    """Kernel and function after training against the start; the regime, from that or from the trial."""
+    from leadline import tangent
+
+    found = dict.fromkeys(
+        (
+            "kernel_drift",
+            "kernel_drift_interval",
+            "kernel_cosine",
+            "kernel_cosine_centred",
+            "linearisation_error",
+            "linearisation_interval",
+            "regime",
+            "sure",
+        )
+    )
+    apart = None
+    if trial is not None:
+        here, way = trial.distances()
+        apart = tangent.judge_regime(here, way, key=keys[1]) if way.sum() > 0 else None
+    found["trial"] = apart
+    if not moved:
+        why = "the parameters before training are known" if moved is None else "training moved the parameters"
+        parts.append(NotApplicable("drift of the tangent kernel", why))
+        known = apart is not None
+        found |= {"regime": apart.verdict if known else None, "sure": apart.share if known else None}
+        return found | {"basis": "a trial run from the present parameters" if known else "nothing"}
+    here, way = tangent.linear_move(f, subject.past.start, subject.params, subject.sample.inputs[: kernels.rows])
+    judged = tangent.judge_regime(here, way, (kernels.start, kernels.here), key=keys[2])
+    return found | {
+        "kernel_drift": judged.drift,
+        "kernel_drift_interval": judged.drift_interval,
+        "kernel_cosine": _cosine(kernels.here, kernels.start),
+        "kernel_cosine_centred": _cosine(_centred(kernels.here), _centred(kernels.start)),
+        "linearisation_error": judged.error,
+        "linearisation_interval": judged.error_interval,
+        "regime": judged.verdict,
+        "sure": judged.share,
+        "basis": "its training",
+    }
+
+
+def _centred(K: np.ndarray) -> np.ndarray:
+    return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+
+
+def _cosine(a: np.ndarray, b: np.ndarray) -> float:
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(np.sum(a * b)) / size if size > 0 else float("nan")
+
+
+def is_linear(subject: Subject, drift: dict, distance: Any) -> bool:
+    """Whether the outputs are linear in the parameters, up to rounding."""
+    rounding = 1e3 * float(np.finfo(subject.dtype).eps)
+    gaps = [drift["kernel_drift"], drift["linearisation_error"], None if distance is None else distance.error]
+    known = [gap for gap in gaps if gap is not None]
+    return bool(known) and max(known) <= rounding

@@ -1,0 +1,71 @@
+"""What more than one instrument needs of a subject: computed once, when it is first asked for."""
+
+from functools import cached_property
+from typing import Any
+
+from .subject import Subject
+
+
+class SharedQuantities:
+    """One tangent kernel, one Lanczos run, one dissection: every property is computed at most once."""
+
+    def __init__(self, subject: Subject):
+        self.subject = subject
+
+    @cached_property
+    def dissection(self) -> Any:
+        """The network taken apart: its layers, its chain of maps or why it is none (`dissection.Dissection`)."""
+        from leadline.networks import dissection
+
+        s = self.subject
+        return dissection.dissect(s.apply, s.params, s.sample.inputs)
+
+    @cached_property
+    def hessian(self) -> Any:
+        """The Hessian of the mean loss on the sampled rows, as an operator."""
+        from leadline import curvature
+
+        s = self.subject
+        return curvature.hessian(s.row_losses, s.params, *s.sample, batch=256)
+
+    @cached_property
+    def hessian_top(self) -> Any:
+        """The largest eigenpairs of `hessian` (`curvature.Eigenpairs`): about twice as many as outputs, 10 to 42."""
+        import warnings
+
+        from leadline import curvature
+
+        h, wanted = curvature.dense_if_small(self.hessian), min(max(2 * self.subject.outputs + 2, 10), 42)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what has not converged is marked, and its residual is known
+            return h.top(min(wanted, h.size), max_steps=400, tolerance=1e-4, basis=max(2 * wanted + 20, 50))
+
+    @cached_property
+    def tangent_kernel(self) -> Any:
+        """`tangent.AveragedKernels` of the first 200 rows of the sample: now, and before training where known."""
+        from leadline.tangent import AveragedKernels, averaged_ntk
+
+        from .subject_making import TwoScores
+
+        s, x = self.subject, self.subject.sample.inputs[:200]
+        f = s.apply.apply if isinstance(s.apply, TwoScores) else s.apply  # the constant score has no gradient
+        here, start = (None if p is None else averaged_ntk(f, p, x, batched=True) for p in (s.params, s.past.start))
+        return AveragedKernels(here, start)
+
+    @cached_property
+    def lipschitz(self) -> Any:
+        """`robustness.LipschitzBracket`: the Lipschitz constant from below and, where the network is a chain, above."""
+        from leadline.robustness import lipschitz_bracket
+
+        s, found = self.subject, self.dissection
+        return lipschitz_bracket(
+            found.chain, s.apply, s.params, s.sample.inputs, key=s.key("lipschitz"), why=found.why_no_chain
+        )
+
+    @cached_property
+    def noise(self) -> Any:
+        """The noise of single gradients on the sampled rows, as `stochastic.StreamedNoise`: tr C, ‖g‖², tr C/‖g‖²."""
+        from leadline import stochastic
+
+        s = self.subject
+        return stochastic.streamed_noise(s.row_losses, s.params, *s.sample)

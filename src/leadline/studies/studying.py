@@ -1,0 +1,74 @@
+"""`leadline.study(model, train, test)`: the whole study from Python."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .card import Card
+from .report import Report, chosen_instruments, describe_subject, run_study
+from .study_directory import StudyDirectory
+from .subject import Subject
+from .subject_making import as_subject
+
+
+def study(
+    model: Any,
+    train: Any = None,
+    test: Any = None,
+    *,
+    only: Sequence[str] = (),
+    out: Path | str | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> Report:
+    """Measure a network on its data with every instrument that applies, theory beside measurement.
+
+    `model`, `train`, `test` and the options loss, params, start, step_size, batch, name, rows and seed are those of
+    `as_subject`; a `Subject` may be given in place of them. `only` names some of the instruments. With `out`, cards,
+    report.json and report.html are written there as they come, and a later call goes on from them.
+
+    >>> import jax, numpy as np
+    >>> from leadline import networks
+    >>> x = np.random.default_rng(0).normal(size=(100, 4)).astype(np.float32)
+    >>> net = networks.MLP((4, 3), key=jax.random.key(0))
+    >>> report = study(net, (x[:60], np.arange(60) % 3), (x[60:], np.arange(40) % 3), only=["anatomy"], progress=False)
+    >>> report["anatomy"]["parameters"]
+    15
+    """
+    from rich.progress import Progress
+
+    subject = model if isinstance(model, Subject) else as_subject(model, train, test, **options)
+    place = contextlib.nullcontext() if out is None else StudyDirectory(Path(out)).open()
+    with place as directory, Progress(transient=True, disable=not progress) as bar:
+        task = bar.add_task("study", total=len(chosen_instruments(only)))
+        return collected(
+            subject,
+            directory,
+            only=only,
+            before=lambda name: bar.update(task, description=name),
+            after=lambda card: bar.advance(task),
+        )
+
+
+def collected(
+    subject: Subject,
+    directory: StudyDirectory | None,
+    *,
+    only: Sequence[str] = (),
+    command: str = "",
+    before: Callable[[str], None] = lambda name: None,
+    after: Callable[[Card], None] = lambda card: None,
+) -> Report:
+    """The report of a study; with a directory, its cards are taken up and the report is written after every new one."""
+    report = Report(subject.name, describe_subject(subject), command=command)
+    done = {} if directory is None else directory.done(subject)
+    for card in run_study(subject, only=only, seed=subject.seed, command=command, done=done, before=before):
+        report.cards[card.name] = card
+        if directory is not None and card.name not in done:
+            directory.keep(card, subject)
+            report.save(directory.path)
+        after(card)
+    if directory is not None:
+        report.save(directory.path)
+    return report

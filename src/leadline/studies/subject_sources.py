@@ -1,0 +1,225 @@
+"""Subjects by what a user types: a run directory, a recipe, a `file.py:object`, a built-in name; and their data."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+
+from leadline import data as datasets, training
+from leadline._messages import unknown
+from leadline.data.sources.datasets import say
+from leadline.evidence import BadInput
+from leadline.training import recipes
+from leadline.training.recipes.run_directory import CONFIG, WEIGHTS
+
+from .named_functions import loaded_file
+from .subject import Subject, TrainingHistory
+from .subject_making import as_subject
+from .tables import Parts, parts_of, read_parts
+
+_RECIPES = Path(__file__).parent / "recipes"
+UNTRAINED = "untrained"  # the default network before its training
+TRAINING = "training"  # where, in the directory of a study, the network is trained
+
+
+@dataclass(frozen=True)
+class SubjectRequest:
+    """What a user asks to be studied. `model` is a run directory, a recipe, `file.py:object` or a built-in name."""
+
+    model: str = "digits"
+    data: str | None = None
+    target: str | None = None
+    weights: Path | None = None
+    loss: str | None = None
+    step: float | None = None
+    batch: int | None = None
+    rows: int = 1000
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """A short name, fit for a directory."""
+        path, _, attribute = self.model.partition(".py:")
+        return attribute or Path(path).resolve().name.removesuffix(".toml")
+
+    def command(self) -> str:
+        """The command line that asks for this."""
+        options = {
+            "data": self.data,
+            "target": self.target,
+            "weights": self.weights,
+            "loss": self.loss,
+            "step": self.step,
+            "batch": self.batch,
+        }
+        given = "".join(f" --{name} {value}" for name, value in options.items() if value is not None)
+        rows = "" if self.rows == SubjectRequest.rows else f" --rows {self.rows}"
+        return f"leadline study {self.model}{given}{rows}" + (f" --seed {self.seed}" if self.seed else "")
+
+
+def built_in() -> list[str]:
+    """The names of the subjects that come with Leadline."""
+    return [*sorted(file.stem for file in _RECIPES.glob("*.toml")), UNTRAINED]
+
+
+def open_subject(
+    wish: SubjectRequest, directory: Path | None = None, *, progress: bool = False, notice: Callable[[str], None] = say
+) -> Subject:
+    """The subject that a user asks for; one that is given as a recipe is trained first, in `directory`, resumably."""
+    try:
+        return _opened(wish, directory, progress, notice)
+    except (recipes.RecipeError, recipes.RunExists, datasets.DataUnavailable) as mistake:
+        raise BadInput(str(mistake)) from None
+    except training.Diverged as failure:
+        raise BadInput(f"The training of {wish.model} diverged: {failure}") from None
+
+
+def _opened(wish: SubjectRequest, directory: Path | None, progress: bool, notice: Callable[[str], None]) -> Subject:
+    path = Path(wish.model)
+    if ".py:" in wish.model or path.suffix == ".py":
+        return _of_object(wish, notice)
+    if path.is_dir():
+        return _of_run(wish, recipes.read_run(path, notice=notice), wish.name)
+    if path.suffix == ".toml":
+        return _of_recipe(wish, recipes.read_recipe(path), directory, progress, notice)
+    if wish.model == UNTRAINED:
+        return _of_run(wish, recipes.untrained_here(_recipe("digits"), notice=notice), UNTRAINED)
+    if wish.model in built_in():
+        return _of_recipe(wish, _recipe(wish.model), directory, progress, notice)
+    if path.parent != Path() or path.suffix:
+        raise BadInput(f"There is no {wish.model}; give a run directory, a recipe.toml, file.py:object or a name.")
+    raise BadInput(unknown("subject", wish.model, built_in()))
+
+
+def _recipe(name: str) -> recipes.Recipe:
+    return recipes.read_recipe(_RECIPES / f"{name}.toml")
+
+
+def _of_recipe(
+    wish: SubjectRequest, recipe: recipes.Recipe, directory: Path | None, progress: bool, notice: Callable[[str], None]
+) -> Subject:
+    if wish.weights is not None:
+        return _of_run(wish, recipes.untrained_here(recipe, notice=notice), wish.name)
+    if directory is None:
+        return _of_run(wish, recipes.trained_here(recipe, notice=notice), wish.name)
+    place = directory / TRAINING
+    finished = (place / WEIGHTS).exists() and recipes.read_recipe(place / CONFIG).values() == recipe.values()
+    if not finished:
+        recipes.train(recipe, place, resume=(place / CONFIG).exists(), progress=progress, notice=notice)
+    return _of_run(wish, recipes.read_run(place, notice=notice), wish.name)
+
+
+def _of_run(wish: SubjectRequest, run: recipes.TrainedRun, name: str) -> Subject:
+    settings = run.recipe.training
+    trained = bool(run.history)
+    past = (
+        TrainingHistory(
+            start=eqx.filter(run.start, eqx.is_inexact_array) if trained else None,
+            optimiser=settings.optimiser,
+            step=settings.rate,
+            momentum=settings.momentum if settings.optimiser in ("momentum", "nesterov") else 0.0,
+            batch=settings.batch,
+            weight_decay=settings.weight_decay,
+            constant_step=settings.schedule == "constant" and not settings.warmup and not settings.clip,
+            epochs=len(run.history["loss"]),
+            losses=np.asarray(run.history["loss"], float),
+            init=getattr(run.recipe.model, "init", None),
+        )
+        if trained
+        else TrainingHistory(init=getattr(run.recipe.model, "init", None))
+    )
+    parts = Parts((run.images, run.labels), run.tests)
+    if wish.data is not None:
+        parts = _parts(wish, say)
+    loss = wish.loss or ("cross-entropy" if settings.loss == "cross-entropy" and not settings.smoothing else None)
+    subject = as_subject(
+        _weighted(run.network, wish.weights),
+        *parts,
+        loss=loss or run.losses.criterion,
+        step_size=wish.step,
+        batch=wish.batch,
+        past=past,
+        name=name,
+        data=wish.data or run.recipe.data.name,
+        rows=wish.rows,
+        seed=wish.seed,
+    )
+    return replace(subject, loss=settings.loss) if loss is None else subject
+
+
+def _of_object(wish: SubjectRequest, notice: Callable[[str], None]) -> Subject:
+    found = _object(wish.model)
+    if callable(found) and not isinstance(found, eqx.Module) and _takes_nothing(found):
+        found = found()
+    if isinstance(found, Subject):
+        return found
+    params = None
+    if isinstance(found, tuple) and len(found) == 2 and callable(found[0]):
+        found, params = found
+    elif callable(found) and type(found).__name__ == "function":
+        raise BadInput(f"{wish.model} is a function; give the pair (f, params), or a function without arguments.")
+    if wish.data is None:
+        raise BadInput(f"{wish.model} needs data; give --data: the name of a dataset, a file, or file.py:object.")
+    if params is not None:
+        params = _weighted(params, wish.weights)
+    else:
+        found = _weighted(found, wish.weights)
+    return as_subject(
+        found,
+        *_parts(wish, notice),
+        loss=wish.loss,
+        params=params,
+        step_size=wish.step,
+        batch=wish.batch,
+        name=wish.name,
+        data=wish.data,
+        rows=wish.rows,
+        seed=wish.seed,
+    )
+
+
+def _weighted(model: Any, weights: Path | None) -> Any:
+    """The model with the weights of a safetensors file, if one is given."""
+    if weights is None:
+        return model
+    try:
+        return training.load_weights(weights, model)
+    except (ValueError, OSError) as mistake:
+        raise BadInput(str(mistake)) from None
+
+
+def _parts(wish: SubjectRequest, notice: Callable[[str], None]) -> Parts:
+    source = wish.data or ""
+    if ".py:" in source:
+        found = _object(source)
+        return parts_of(found() if callable(found) and _takes_nothing(found) else found, source, seed=wish.seed)
+    if source in datasets.CATALOGUE:
+        return parts_of(datasets.load(source, notice=notice), source)
+    if Path(source).suffix:
+        return read_parts(Path(source), wish.target, seed=wish.seed)
+    raise BadInput(unknown("dataset", source, datasets.CATALOGUE))
+
+
+def _object(place: str) -> Any:
+    """The object of `file.py:name`; its module is run once."""
+    file, _, name = place.rpartition(":")
+    if not file or not name:
+        raise BadInput(f"{place} names no object; give it as {file or place}:NAME.")
+    module = loaded_file(Path(file))
+    if not hasattr(module, name):
+        own = [n for n, value in vars(module).items() if not n.startswith("_") and not inspect.ismodule(value)]
+        raise BadInput(unknown(f"object in {file}", name, own))
+    return getattr(module, name)
+
+
+def _takes_nothing(function: Callable) -> bool:
+    if isinstance(function, eqx.Module):
+        return False
+    try:
+        return not any(p.default is p.empty for p in inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False

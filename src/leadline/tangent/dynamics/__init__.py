@@ -1,0 +1,1 @@
+"""Training seen through the tangent kernel: flows, drift, regimes, certificates of convergence."""

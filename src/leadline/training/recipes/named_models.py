@@ -1,0 +1,67 @@
+"""Networks by name, for images of a given shape."""
+
+import math
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
+
+from leadline import networks
+
+from .settings import Conv, Dense, Linear, Mlp, ModelSettings, Residual
+
+_TYPE = jnp.float32  # of all parameters, whatever JAX's default
+
+
+def build_model(settings: ModelSettings, shape: tuple[int, ...], classes: int, *, key: PRNGKeyArray) -> eqx.Module:
+    """The network that maps one image of this shape to one score for each class, with 32-bit parameters.
+
+    >>> import jax
+    >>> net = build_model(Mlp(hidden=(16,)), (8, 8), 10, key=jax.random.key(0))
+    >>> net.widths
+    (64, 16, 10)
+    """
+    return MODELS[type(settings)](settings, shape, classes, key)
+
+
+def _mlp(s: Mlp, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
+    return networks.MLP(
+        (math.prod(shape), *s.hidden, classes),
+        s.activation,
+        init=s.init,
+        gain=s.gain,
+        bias=s.bias,
+        parametrisation=s.parametrisation,
+        dtype=_TYPE,
+        key=key,
+    )
+
+
+def _linear(s: Linear, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
+    return networks.MLP((math.prod(shape), classes), init=s.init, bias=s.bias, dtype=_TYPE, key=key)
+
+
+def _residual(s: Residual, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
+    size = (math.prod(shape), s.width, s.depth, classes)
+    return networks.ResidualNetwork(*size, s.activation, init=s.init, dtype=_TYPE, key=key)
+
+
+def _dense(s: Dense, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
+    size = (math.prod(shape), s.growth, s.depth, classes)
+    return networks.DenseNetwork(*size, s.activation, init=s.init, dtype=_TYPE, key=key)
+
+
+def _conv(s: Conv, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
+    height, width, *colours = shape
+    return networks.ConvClassifier(height, width, classes, s.channels, colours=math.prod(colours), dtype=_TYPE, key=key)
+
+
+#: How each kind of model is built from its settings.
+MODELS: dict[type, Callable[..., eqx.Module]] = {
+    Mlp: _mlp,
+    Linear: _linear,
+    Residual: _residual,
+    Dense: _dense,
+    Conv: _conv,
+}

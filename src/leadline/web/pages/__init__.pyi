@@ -1,0 +1,2 @@
+from .addresses import Addresses as Addresses
+from .site import Site as Site

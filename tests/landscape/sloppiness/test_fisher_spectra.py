@@ -1,0 +1,88 @@
+"""Fisher spectra against dense definitions, JAX Hessians and the network in closed form."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from leadline import curvature, networks
+from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, one_hot
+from leadline.claims.scenarios.networks.drawn_networks import drawn
+from leadline.landscape import sloppiness
+
+
+@pytest.fixture(scope="module")
+def network():
+    return drawn(np.random.default_rng(0), networks.MLP, (3, 4, 3), "tanh", gain=1.0)
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    return np.random.default_rng(1).normal(size=(7, 3))
+
+
+def apply(network, rows):
+    return jax.vmap(network)(rows)
+
+
+def test_softmax_root_gives_the_fisher_matrix_and_the_closed_form_network_agrees_with_jax(network, inputs):
+    flat = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(network)])
+    closed = ShallowClassifier(3, 4, 3)
+    logits, jacobian = sloppiness.output_jacobian(apply, network, inputs)
+    np.testing.assert_allclose(logits, closed.logits(flat, inputs), rtol=1e-12)
+    np.testing.assert_allclose(jacobian, closed.jacobian(flat, inputs), atol=1e-13)
+    assert sloppiness.entry_names(network, entries=False) == closed.names
+    share = np.asarray(jax.nn.softmax(logits))
+    root = sloppiness.softmax_root_jacobian(apply, network, inputs)
+    np.testing.assert_allclose(root.T @ root, curvature.softmax_fisher(jacobian, share), atol=1e-14)
+    spectrum = sloppiness.fisher_spectrum(root, closed.names)
+    np.testing.assert_allclose(spectrum.matrix(), root.T @ root, atol=1e-14)
+    assert spectrum.rank() <= 7 * 2
+    assert spectrum.size == 31
+
+
+def test_closed_form_gradient_and_hessian_are_differences_of_the_loss(inputs):
+    net, rng = ShallowClassifier(3, 4, 3), np.random.default_rng(2)
+    w, y = net.draw(rng), one_hot(rng.integers(3, size=7), 3)
+    steps = 1e-6 * np.eye(net.size)
+    losses = [(net.loss(w + e, inputs, y) - net.loss(w - e, inputs, y)) / 2e-6 for e in steps]
+    np.testing.assert_allclose(net.gradient(w, inputs, y), losses, atol=1e-8)
+    slopes = [(net.gradient(w + e, inputs, y) - net.gradient(w - e, inputs, y)) / 2e-6 for e in steps]
+    np.testing.assert_allclose(net.hessian(w, inputs, y), slopes, atol=1e-8)
+    plain, _ = net.train(w, inputs, y, 20)
+    np.testing.assert_allclose(net.train(w, inputs, y, 20, basis=np.eye(net.size))[0], plain, atol=1e-12)
+    assert net.loss(plain, inputs, y) < net.loss(w, inputs, y)
+
+
+def test_small_eigenvalues_survive_that_a_product_loses():
+    rng = np.random.default_rng(3)
+    left, right = (np.linalg.qr(rng.normal(size=(6, 6)))[0] for _ in range(2))
+    singular = np.geomspace(1, 1e-11, 6)
+    values = sloppiness.fisher_eigenvalues(left * singular @ right.T)
+    np.testing.assert_allclose(values, singular**2, rtol=1e-3)
+    assert sloppiness.spectrum_decades(values, 6) == pytest.approx(22, abs=0.01)
+
+
+def test_deviations_weigh_samples_and_outputs_become_rows():
+    jacobian = np.random.default_rng(4).normal(size=(5, 2, 3))
+    sigma = np.array([1.0, 2.0, 0.5, 1.0, 4.0])
+    root = sloppiness.gaussian_root_jacobian(jacobian, sigma)
+    expected = np.einsum("nkp,nkq,n->pq", jacobian, jacobian, 1 / sigma**2) / 5
+    np.testing.assert_allclose(root.T @ root, expected, rtol=1e-12)
+    assert sloppiness.gaussian_root_jacobian(jacobian.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sloppiness.fisher_spectrum(np.ones((2, 3)), names=("a",)), "1 names for 3 parameters"),
+        (lambda: sloppiness.fisher_spectrum(np.array([[np.nan]])), "not finite"),
+        (lambda: sloppiness.gaussian_root_jacobian(np.ones((2, 3)), 0.0), "positive"),
+        (lambda: sloppiness.spectrum_decades(np.ones(3), 4), "k = 4"),
+        (lambda: sloppiness.output_jacobian(lambda w, x: x @ w, jnp.ones(2), jnp.ones((3, 2))), "shape"),
+        (lambda: sloppiness.softmax_root_rows(np.ones((2, 3)), np.ones((2, 2, 5))), "do not fit"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,79 @@
+"""The anatomy instrument: closed forms for a linear softmax model, a convolutional network, and what does not apply."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from leadline.networks import ConvClassifier, ResidualNetwork
+from leadline.studies.instruments import anatomy
+from leadline.studies.subject_making import as_subject
+
+RNG = np.random.default_rng(0)
+
+
+def classes(shape, k=3, n=60):
+    return RNG.normal(size=(n, *shape)), np.arange(n) % k
+
+
+@pytest.fixture(scope="module")
+def linear():
+    params = {"w": jnp.asarray(RNG.normal(size=(5, 3))), "b": jnp.ones(3)}
+    return as_subject(lambda p, x: x @ p["w"] + p["b"], classes((5,)), params=params, name="softmax")
+
+
+def test_every_number_of_a_linear_model_has_its_closed_form(linear):
+    card = anatomy.INSTRUMENT(linear)
+    assert card.verdict == "holds"
+    assert card["parameters"] == card["in_layers"] == 18
+    assert card["layer_flops"] == 2 * 15
+    assert card["flops"] == card["compiler_flops"] == 33
+    norm = np.linalg.norm(np.asarray(linear.params["w"]), 2)
+    for name in ("lipschitz_lower", "lipschitz_upper", "spectral_norm"):
+        assert card[name] == pytest.approx(norm, rel=1e-6)
+    assert "linear" in card.meaning.sentence
+    assert [part["what"][:5] for part in card["parts"]] == ["field"]
+
+
+def test_a_convolutional_network_sees_what_kernels_and_strides_say():
+    net = ConvClassifier(8, 8, 3, 2, dtype=float, key=jax.random.key(0))
+    card = anatomy.INSTRUMENT(as_subject(net, classes((8, 8))))
+    assert not [c.what for c in card.finding.comparisons if not c.as_expected]
+    field = card["field"]
+    assert (field["size"], field["jump"]) == ([8, 8], [2, 2])
+    assert (field["first"], field["last"]) == ([1, 1], [7, 7])  # i·jump - offset = 2·2 - 3, cut off at 7
+    assert card["compiler_flops"] == card["inside_flops"] + card["flops"] - card["layer_flops"]
+    assert card["lipschitz_lower"] <= card["lipschitz_upper"]
+    assert len(card.finding.figures) == 2
+
+
+def test_a_network_that_is_no_chain_and_has_a_loop_says_so():
+    net = ResidualNetwork(4, 3, 2, 3, "tanh", dtype=float, key=jax.random.key(0))
+    subject = as_subject(net, classes((4,)))
+    card = anatomy.INSTRUMENT(subject)
+    told = {part["what"]: part["why"] for part in card["parts"]}
+    assert "skip connection" in told["largest stretch of inputs, product of norms"]
+    assert "loop" in told["operations of one row, XLA's count"]
+    assert "skip connection" in card.meaning.sentence
+    assert card["in_layers"] == subject.size
+
+
+class Idle(eqx.Module):
+    layer: eqx.nn.Linear
+    never: jax.Array
+
+    def __call__(self, x):
+        return self.layer(x)
+
+
+def test_what_came_out_decides_what_is_said(linear):
+    net = Idle(eqx.nn.Linear(4, 3, dtype=float, key=jax.random.key(0)), jnp.ones(7))
+    card = anatomy.INSTRUMENT(as_subject(net, classes((4,))))
+    assert card["unused"] == ["never"]
+    assert card.meaning.weight == 0.7
+    found = anatomy.measure(linear, None)._replace(spectral_norm=None)
+    assert "say little" in anatomy.interpret(found._replace(lipschitz_upper=1e4), linear).sentence
+    field = anatomy.SeenField("c", (3,), (1,), (0,), (2,), (0,), (2,), 0.2)
+    assert "20% of the image" in anatomy.interpret(found._replace(field=field), linear).sentence
+    assert anatomy.interpret(found, linear).weight == 0.2

@@ -1,0 +1,146 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from studies.sample_instruments import SAMPLES, sample
+from studies.small_subjects import linear_subject
+
+import leadline
+from leadline.evidence import BadInput, at_most
+from leadline.studies import NotApplicable, report as reports, run_study
+from leadline.studies.instrument import plain_numbers
+from leadline.studies.instruments import ORDER, instruments
+from leadline.studies.report import card_from, card_record
+from leadline.studies.study_directory import StudyDirectory, fingerprint
+
+
+@pytest.fixture
+def samples(monkeypatch):
+    """The cheap instruments in place of the real ones; what is in the mapping may be changed by a test."""
+    found = dict(SAMPLES)
+    monkeypatch.setattr(reports, "instruments", lambda: found)
+    return found
+
+
+def test_every_file_among_the_instruments_is_one_and_they_come_in_order():
+    found = instruments()
+    assert list(found) == list(ORDER)
+    assert all(found[name].name == name for name in found)
+    assert all(i.question.endswith("?") for i in found.values())
+
+
+def test_the_package_is_the_function_and_the_report_gives_the_numbers(samples):
+    subject = linear_subject()
+    report = leadline.study(subject, progress=False)
+    assert report["plain"]["rows"] == 90
+    assert report["plain"]["values"] == [0, 1, 2, 3, 4]
+    assert "plain" in report._repr_html_()
+    with pytest.raises(KeyError, match="plain"):
+        report["plane"]
+
+
+def test_an_instrument_is_callable_alone_and_then_raises_what_it_raises():
+    subject = linear_subject()
+    card = SAMPLES["plain"](subject)
+    assert card["mean"] == pytest.approx(float(subject.train.inputs.mean()))
+    assert "What does plain say?" in card._repr_html_()
+    with pytest.raises(FloatingPointError):
+        SAMPLES["broken"](subject)
+
+
+def test_a_failing_instrument_does_not_stop_the_others(samples):
+    cards = {card.name: card for card in run_study(linear_subject())}
+    assert cards["broken"].finding.error == "FloatingPointError: the sum is not finite"
+    assert [c.verdict for c in cards.values()] == ["holds", "fails", "error", "skipped"]
+
+
+def test_a_finding_of_practice_that_fails_is_not_confirmed_and_no_failure_of_theory(samples):
+    def compare(found, subject):
+        yield at_most(1.0, 2.0, "a theorem")
+        yield at_most(2.0, 1.0, "what is often found").as_empirical()
+
+    card = sample("mixed", compare=compare)(linear_subject())
+    assert card.verdict == "holds"
+    assert {word: count for word, count in card.counts().items() if count} == {"holds": 1, "not confirmed": 1}
+    assert "not confirmed" in card._repr_html_()
+
+
+def test_what_matters_most_comes_first(samples):
+    report = leadline.study(linear_subject(), progress=False)
+    assert [card.name for card in report.main_findings()] == ["loud", "plain"]
+    assert report.advice() == [("loud", "Look at it.")]
+
+
+def test_an_unknown_instrument_is_told_with_the_nearest(samples):
+    with pytest.raises(BadInput, match="plain"):
+        leadline.study(linear_subject(), only=["plane"], progress=False)
+
+
+def test_a_study_goes_on_where_it_stopped_and_runs_again_what_failed(samples, tmp_path):
+    calls = []
+
+    def counting(name):
+        def measure(subject, key):
+            calls.append(name)
+            return SAMPLES[name].measure(subject, key)
+
+        return replace(SAMPLES[name], measure=measure)
+
+    samples.update({name: counting(name) for name in ("plain", "loud", "broken")})
+    subject = linear_subject()
+    leadline.study(subject, only=["plain", "broken"], out=tmp_path, progress=False)
+    report = leadline.study(subject, out=tmp_path, progress=False)
+    assert calls == ["plain", "broken", "loud", "broken"]
+    assert report.verdicts() == {"plain": "holds", "loud": "fails", "broken": "error", "idle": "skipped"}
+    assert json.loads((tmp_path / "report.json").read_text())["summary"]["verdicts"] == report.verdicts()
+
+
+def test_every_card_is_on_the_disk_before_the_next_instrument_begins(samples, tmp_path):
+    seen = []
+
+    def looking(subject, key):
+        seen.append([json.loads(line)["card"]["instrument"] for line in (tmp_path / "cards.jsonl").open()])
+        assert (tmp_path / "report.html").exists()
+        return SAMPLES["plain"].measure(subject, key)
+
+    samples["late"] = sample("late", measure=looking)
+    leadline.study(linear_subject(), only=["plain", "loud", "late"], out=tmp_path, progress=False)
+    assert seen == [["plain", "loud"]]
+
+
+def test_cards_of_another_subject_and_torn_lines_are_not_taken_up(samples, tmp_path):
+    leadline.study(linear_subject(), only=["plain"], out=tmp_path, progress=False)
+    with (tmp_path / "cards.jsonl").open("a") as file:
+        file.write('{"fingerprint": "torn')
+    directory = StudyDirectory(tmp_path)
+    assert list(directory.done(linear_subject())) == ["plain"]
+    assert directory.done(linear_subject(step=0.5)) == {}
+
+
+def test_a_fingerprint_depends_on_all_that_a_card_depends_on():
+    subject = linear_subject()
+    changed = [
+        replace(subject, seed=1),
+        replace(subject, rows=50),
+        linear_subject(step=0.1),
+        linear_subject(loss="squared"),
+        replace(subject, train=subject.train._replace(inputs=subject.train.inputs + np.float32(1e-3))),
+        replace(subject, test=None),
+    ]
+    assert len({fingerprint(s) for s in [subject, *changed]}) == len(changed) + 1
+    assert fingerprint(linear_subject()) == fingerprint(subject)
+
+
+def test_a_card_survives_its_way_through_json(samples):
+    for card in run_study(linear_subject(), command="leadline study linear"):
+        again = card_from(json.loads(json.dumps(card_record(card), allow_nan=False)))
+        assert card_record(again) == card_record(card)
+
+
+def test_numbers_are_plain_and_large_arrays_are_left_out():
+    part = NotApplicable("a", "b")
+    found = plain_numbers(
+        {"a": np.float32(0.5), "big": np.zeros(5000), "parts": (part,), "none": None, "deep": {"x": np.arange(2)}}
+    )
+    assert found == {"a": 0.5, "parts": [{"what": "a", "why": "b"}], "none": None, "deep": {"x": [0, 1]}}

@@ -1,0 +1,127 @@
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from studies.small_subjects import linear_subject, three_clouds
+
+from leadline import convolution, networks
+from leadline.studies import as_subject
+from leadline.studies.instruments.symmetry import INSTRUMENT, compare, interpret, measure
+
+
+class FlatNet(eqx.Module):
+    net: networks.MLP
+
+    def __call__(self, x):
+        return self.net(x.ravel())
+
+
+def quadrants(count, seed):
+    """8 x 8 images with a bright square in one of four corners, which is the label."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(count) % 4
+    images = rng.uniform(0, 0.2, size=(count, 8, 8)).astype(np.float32)
+    for image, label in zip(images, labels, strict=True):
+        i, j = 4 * (label // 2), 4 * (label % 2)
+        image[i + 1 : i + 3, j + 1 : j + 3] += 1
+    return images, labels
+
+
+@pytest.fixture(scope="module")
+def linear_images():
+    weights = np.zeros((4, 64), np.float32)
+    for label in range(4):
+        mask = np.zeros((8, 8))
+        mask[4 * (label // 2) + 1 : 4 * (label // 2) + 3, 4 * (label % 2) + 1 : 4 * (label % 2) + 3] = 1
+        weights[label] = mask.ravel()
+    train, test = quadrants(60, 0), quadrants(40, 1)
+    params = {"w": jnp.asarray(weights)}
+    return as_subject(lambda p, x: x.reshape(len(x), -1) @ p["w"].T, train, test, params=params, loss="cross-entropy")
+
+
+def test_of_a_linear_model_every_number_has_a_closed_form(linear_images):
+    found = measure(linear_images, jax.random.key(0))
+    x, y = linear_images.test
+    w = np.asarray(linear_images.params["w"], float)
+    scores = x.reshape(40, -1) @ w.T
+    assert found.images.accuracy == 1.0
+    for change in found.images.changes:
+        if change.kind == "shifts":
+            way, by = change.name.split()
+            moved = np.roll(x, int(by), axis=1 if way == "down" else 2).reshape(40, -1)
+            after = moved @ w.T
+            assert change.relative == pytest.approx(np.linalg.norm(after - scores) / np.linalg.norm(scores), rel=1e-4)
+            assert change.right == (after.argmax(1) == y).sum()
+            assert change.changed == (after.argmax(1) != scores.argmax(1)).sum()
+    mirror = next(c for c in found.images.changes if c.name == "mirror")
+    assert mirror.right == 0  # left and right corners change places
+    assert mirror.changed == 40
+    verdicts = {c.what: str(c.verdict) for c in compare(found, linear_images)}
+    assert "fails" not in verdicts.values()
+    assert verdicts["one linear layer: change of the scores, less W(TX − X)"] == "holds"
+    assert found.units.hidden == ()
+    assert interpret(found, linear_images).sentence.startswith("A shift by one pixel")
+
+
+def test_an_invariant_network_is_recognised_and_the_prediction_holds():
+    net = convolution.ShiftInvariantNetwork((3,), 4, turning=True, key=jax.random.key(0))
+    subject = as_subject(net, quadrants(40, 0), quadrants(24, 1))
+    card = INSTRUMENT(subject)
+    held = [c for c in card.finding.comparisons if c.what.endswith("relative change of the outputs")]
+    assert [str(c.verdict) for c in held] == ["holds"] * 3
+    assert "invariant to flips and shifts and turns" in card.meaning.sentence
+    assert len(card.finding.figures) == 1
+
+
+@pytest.fixture(scope="module")
+def relu_subject():
+    net = networks.MLP((4, 6, 5, 3), "relu", key=jax.random.key(1))
+    return as_subject(
+        net, three_clouds(), three_clouds(60, seed=1), start=networks.MLP((4, 6, 5, 3), key=jax.random.key(2))
+    )
+
+
+def test_weights_may_be_reordered_and_rescaled(relu_subject):
+    card = INSTRUMENT(relu_subject)
+    units = card["units"]
+    assert units["hidden"] == [6, 5]
+    assert units["copies"] == pytest.approx(math.log10(math.factorial(6) * math.factorial(5)))
+    assert units["flipped"] is None
+    assert units["invariants_start"] is not None
+    assert card.counts()["fails"] == 0
+    assert card.counts()["holds"] == 4
+    assert "10^5 sets of weights" in card.meaning.sentence
+    assert len(card.finding.figures) == 1
+
+
+def test_a_broken_symmetry_is_told(relu_subject):
+    found = measure(relu_subject, jax.random.key(0))
+    broken = found._replace(units=found.units._replace(permuted=(1.0, 1e-6)))
+    meaning = interpret(broken, relu_subject)
+    assert meaning.weight == 0.9
+    assert "does not hold" in meaning.sentence
+
+
+def test_a_tanh_regression_as_a_plain_function_has_signs_to_change():
+    rng = np.random.default_rng(0)
+    params = {
+        "a": jnp.asarray(rng.normal(size=(4, 5)), jnp.float32),
+        "b": jnp.asarray(rng.normal(size=(5, 1)), jnp.float32),
+    }
+    x = rng.normal(size=(40, 4)).astype(np.float32)
+    subject = as_subject(lambda p, x: jnp.tanh(x @ p["a"]) @ p["b"], (x, x[:, :1]), params=params)
+    card = INSTRUMENT(subject)
+    assert card["units"]["flipped"] is not None
+    assert card["units"]["rescaled"] is None
+    assert card["units"]["copies"] == pytest.approx(math.log10(math.factorial(5) * 2**5))
+    assert card.counts()["fails"] == 0
+
+
+def test_a_linear_model_without_images_has_little_to_show():
+    card = INSTRUMENT(linear_subject())
+    assert card["images"] is None
+    assert "No symmetry" in card.meaning.sentence
+    assert card.counts()["holds"] == 1
