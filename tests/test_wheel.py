@@ -25,7 +25,8 @@ from leadline.claims import modules
 from leadline.evidence import entries
 from leadline.presentation.gallery import templates
 from leadline.studies import built_in
-from leadline.training.recipes import example, read_recipe
+from leadline.training.recipes import read_recipe
+from leadline.training.recipes.config_file import example
 from leadline.web.assets import explorer_script, explorer_style
 from leadline.web.known_findings import KnownFindings
 from leadline.web.pages import Site

@@ -115,7 +115,7 @@ def test_cards_of_another_subject_and_torn_lines_are_not_taken_up(samples, tmp_p
         file.write('{"fingerprint": "torn')
     directory = StudyDirectory(tmp_path)
     assert list(directory.done(linear_subject())) == ["plain"]
-    assert directory.done(linear_subject(step=0.5)) == {}
+    assert directory.done(linear_subject(step_size=0.5)) == {}
 
 
 def test_a_fingerprint_depends_on_all_that_a_card_depends_on():
@@ -123,7 +123,7 @@ def test_a_fingerprint_depends_on_all_that_a_card_depends_on():
     changed = [
         replace(subject, seed=1),
         replace(subject, rows=50),
-        linear_subject(step=0.1),
+        linear_subject(step_size=0.1),
         linear_subject(loss="squared"),
         replace(subject, train=subject.train._replace(inputs=subject.train.inputs + np.float32(1e-3))),
         replace(subject, test=None),

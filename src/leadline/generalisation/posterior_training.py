@@ -99,7 +99,7 @@ def train_posterior(
 
     >>> flat = GaussianPosterior(jnp.zeros(1), jnp.zeros(1) - 2)
     >>> ran = train_posterior(lambda w, x: 0 * w.sum(), flat, jnp.zeros(1), jnp.ones(9), prior_deviation=1.0,
-    ...                       steps=200, key=jax.random.key(0))  # nothing to learn: back to the prior
+    ...                       num_steps=200, key=jax.random.key(0))  # nothing to learn: back to the prior
     >>> bool(jnp.abs(ran.posterior.log_deviation[0]) < 0.2)
     True
     """

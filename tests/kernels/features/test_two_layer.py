@@ -11,7 +11,7 @@ from leadline.training import minimise
 X = np.random.default_rng(0).standard_normal((30, 3))
 Y = np.sign(X[:, 0] * X[:, 1])
 START = features.draw_two_layer(3, 6, bias_scale=0.5, dtype=np.float64, key=jax.random.key(0))
-RUN = {"steps": 40, "rate": 0.05, "decay": 0.1, "snapshots": 4}
+RUN = {"num_steps": 40, "rate": 0.05, "decay": 0.1, "snapshots": 4}
 
 
 def test_it_is_adam_with_weight_decay_on_the_mean_loss():

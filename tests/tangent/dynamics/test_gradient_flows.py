@@ -60,7 +60,7 @@ def test_descent_is_gradient_descent_and_models_keep_their_structure():
         ([], {}, "increasing times"),
         ([1.0, 0.5], {}, "increasing times"),
         ([1.0], {"integrator": "rk4"}, "positive step"),
-        ([1.0], {"integrator": "leapfrog", "step": 0.1}, "choose 'adaptive'"),
+        ([1.0], {"integrator": "leapfrog", "step_size": 0.1}, "choose 'adaptive'"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(times, options, message):

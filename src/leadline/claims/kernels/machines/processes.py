@@ -14,10 +14,7 @@ from leadline.presentation import figure
 COVARIANCES = {"gaussian": kernels.Gaussian, "matern52": kernels.Matern52, "laplace": kernels.Laplace}
 
 
-_SHOWN = "ProcessPosterior LeaveOneOut gaussian_paths Paths log_evidence EvidenceMaximum"
-
-
-@model(sources=("sheet",), shows=tuple(f"kernels.machines.{name}" for name in _SHOWN.split()))
+@model(sources=("sheet",), shows=("kernels.machines.log_evidence",))
 def gp_regression(
     key,
     kernel: OneOf(*COVARIANCES) = "gaussian",

@@ -17,7 +17,7 @@ def doubled(rng: np.random.Generator, half: int, dim: int) -> TwoLayer:
     return TwoLayer(np.tile(net.first[:half], (2, 1)), net.second)
 
 
-_SHOWN = ("AlmostConvexPath", "two_layer", "normalise_rows", "fit_two_layer", "random_two_layer")
+_SHOWN = ("normalise_rows", "fit_two_layer", "random_two_layer")
 
 
 @method(sources=("cam",), shows=tuple(f"landscape.{name}" for name in _SHOWN))

@@ -7,7 +7,7 @@ from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close,
 from leadline.landscape import sloppiness
 from leadline.presentation import figure
 
-_MODELS = ("RegressionModel", "sum_of_exponentials", "polynomial_model", "michaelis_menten", "network_model")
+_MODELS = ("sum_of_exponentials", "polynomial_model", "michaelis_menten", "network_model")
 
 
 def _example(kind: str, n: int):

@@ -28,7 +28,7 @@ def stochastic_gradient(
     step_size: Real(0.001, 0.1, log=True) = 0.05,
     scheme: OneOf("replacement", "permuted") = "replacement",
 ):
-    r"""Stochastic gradient descent.
+    r"""Gradient steps on single examples.
 
     A mean of n losses is minimised by steps along the negative gradient of one of them, or of a batch, drawn uniformly
     with replacement or from a new permutation in each epoch. A batch of all n is gradient descent; subgradients do.

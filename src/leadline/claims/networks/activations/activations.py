@@ -19,8 +19,7 @@ def _exact_sigmoid_slope(z):
     return (small / (1 + small) ** 2).astype(float)
 
 
-_SLOPES = ("sigmoid_derivative", "swish_derivative", "tanh_derivative")
-_LIBRARY = ("Activation", "ACTIVATIONS", "heaviside", "leaky_relu", *_SLOPES)
+_LIBRARY = ("ACTIVATIONS", "heaviside", "leaky_relu")
 
 
 @method(sources=("eth", "sheet", "penn", "cam"), shows=tuple(f"networks.{name}" for name in _LIBRARY))

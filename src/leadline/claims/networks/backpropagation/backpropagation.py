@@ -20,11 +20,10 @@ _ANALYTIC = ("identity", "tanh", "sigmoid", "swish", "sin")  # and softplus, but
 _KINKED = ("relu", "leaky_relu", "absolute")
 
 
-_LIBRARY = ("backpropagate", "BackwardPass", "adjoint_steps", "hand_differentiated", "loss_pair", "network_loss")
-_PAIRS = ("LayerPair", "affine_pair", "pointwise_pair", "layer_norm_pair", "residual_pair")
+_PAIRS = ("affine_pair", "pointwise_pair", "layer_norm_pair", "residual_pair")
 
 
-@method(sources=("eth", "sheet", "penn"), shows=tuple(f"differentiation.{name}" for name in _LIBRARY))
+@method(sources=("eth", "sheet", "penn"), shows=("differentiation.backpropagate", "differentiation.network_loss"))
 def backpropagation(
     key,
     depth: Int(1, 20) = 4,

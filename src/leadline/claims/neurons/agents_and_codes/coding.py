@@ -15,10 +15,10 @@ CODES = {"none": coding.Repetition(1), "repetition": coding.Repetition(3), "hamm
 NOISES = (0.003, 0.01, 0.03, 0.1)  # of the figure
 
 
-SHOWS = "Transmission huffman_code huffman_encode huffman_decode dct_quantise dct_reconstruct binary_symmetric_channel"
+SHOWS = ("huffman_code", "huffman_encode", "huffman_decode")
 
 
-@method(sources=("penn",), shows=tuple(f"neurons.coding.{name}" for name in SHOWS.split()))
+@method(sources=("penn",), shows=tuple(f"neurons.coding.{name}" for name in SHOWS))
 def channel_coding_pipeline(
     key,
     eps: Real(0.001, 0.3, log=True) = 0.05,

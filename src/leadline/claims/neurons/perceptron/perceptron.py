@@ -11,7 +11,7 @@ from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close,
 from leadline.linear_classifiers import perceptrons
 from leadline.presentation import figure
 
-SHOWS = tuple(f"linear_classifiers.perceptrons.{name}" for name in ("Run", "sweep_order", "pocket", "averaged"))
+SHOWS = tuple(f"linear_classifiers.perceptrons.{name}" for name in ("sweep_order", "pocket", "averaged"))
 
 
 @method(sources=("eth", "sheet", "penn"), shows=SHOWS)

@@ -95,8 +95,8 @@ def pgd(
     aim = (labels + 1) % 10 if loss == "targeted" else labels
     options = {"p": p, "low": 0.0, "high": 1.0, "loss": loss}
 
-    def attack(budget: float, step: float | None = None) -> Attack:
-        found = robustness.pgd(digit_scores, net, images, aim, budget, step_size=step, starts=3, key=key, **options)
+    def attack(budget: float, step_size: float | None = None) -> Attack:
+        found = robustness.pgd(digit_scores, net, images, aim, budget, step_size=step_size, starts=3, key=key, **options)
         return Attack(*(np.asarray(part) for part in found))
 
     found = attack(size)
