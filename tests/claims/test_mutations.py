@@ -148,8 +148,8 @@ def test_a_broken_library_is_rejected(monkeypatch, id, target, mutate):
     importlib.import_module(entry(id).module)  # before the mutation, which what it imports would keep
     wrong = mutate(right)
     for module in [m for n, m in sys.modules.items() if n.startswith("leadline.")]:  # wherever users and claims find it
-        if vars(module).get(name) is right:
-            monkeypatch.setitem(vars(module), name, wrong)
+        for held in [held for held, value in vars(module).items() if value is right]:
+            monkeypatch.setitem(vars(module), held, wrong)
     finding = run_entry(entry(id))
     failing = [c for c in finding.comparisons if c.verdict is Verdict.FAILS and not c.erratum]
     assert failing, f"{id} does not notice that {target} is wrong"

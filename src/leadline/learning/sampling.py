@@ -65,7 +65,7 @@ _sgd_path = jax.jit(_path, static_argnums=0)
 
 
 def sample_gradients(
-    loss: Callable[..., Float[Array, ""]], w: Float[Array, " p"], *arrays: Num[Array | np.ndarray, "n ..."]
+    loss: Callable[..., Float[Array, ""]], w: Float[Array | np.ndarray, " p"], *arrays: Num[Array | np.ndarray, "n ..."]
 ) -> Float[Array, "n p"]:
     """∇ℓᵢ(w) of every example, in rows.
 

@@ -66,7 +66,7 @@ def norm_balls(key, dim: Int(2, 40) = 6, eps: Real(0.05, 5.0, log=True) = 1.0, o
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     lines, arrows, domain = {}, {}, ((-1.3, 1.7), (-1.3, 1.7))
     for name, p in {"p = 1": 1, "p = 2": 2, "p = ∞": math.inf}.items():
-        lines[name] = (circle / np.linalg.norm(circle, ord=p, axis=1, keepdims=True)).T
+        lines[name] = tuple((circle / np.linalg.norm(circle, ord=p, axis=1, keepdims=True)).T)
         arrows[name] = (point, np.asarray(robustness.project(point, 1.0, p)))
     title = "One point, three unit balls, three nearest points: soft threshold (1), shrink (2), clip (∞)"
     yield figure.plane(title, "x₁", "x₂", lines=lines, arrows=arrows, domain=domain)
