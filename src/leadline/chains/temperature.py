@@ -106,7 +106,7 @@ def measure_temperatures(
     values, vectors = np.linalg.eigh(hessian)
     if step_size * values[-1] >= 2:
         raise ValueError(
-            f"step = {step_size:g} is beyond 2/L = {2 / values[-1]:.4g}: SGD has no stationary law; lower it."
+            f"step_size = {step_size:g} is beyond 2/L = {2 / values[-1]:.4g}: SGD has no stationary law; lower it."
         )
     directions = directional_temperatures(covariance, vectors, step_size=step_size, batch=batch)
     stream = draw_indices(problem.samples, batch, num_steps, key=key)

@@ -86,7 +86,7 @@ def projected_sign_steps(
     [[-0.5, 0.5]]
     """
     if num_steps < 1:
-        raise ValueError(f"projected_sign_steps got steps = {num_steps}; take at least one.")
+        raise ValueError(f"projected_sign_steps got num_steps = {num_steps}; take at least one.")
     length = 2.5 * size / num_steps if step_size is None else step_size
 
     def once(moved: Array, _: None) -> tuple[Array, None]:

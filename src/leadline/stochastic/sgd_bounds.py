@@ -106,7 +106,7 @@ def distance_bound(
     room = 1 - step_size * largest_smoothness
     if room <= 0:
         raise ValueError(
-            f"step = {step_size:g} is not below 1/L_max = {1 / largest_smoothness:g}; give a smaller step."
+            f"step_size = {step_size:g} is not below 1/L_max = {1 / largest_smoothness:g}; give a smaller one."
         )
     return (1 - 2 * step_size * strong_convexity * room) ** updates * distance + step_size * noise / (
         strong_convexity * room

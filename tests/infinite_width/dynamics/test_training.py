@@ -163,7 +163,7 @@ def test_bad_input_is_refused_in_one_sentence():
         WideTraining(np.ones((2, 3)), np.ones(2))
     with pytest.raises(ValueError, match="targets has the shape"):
         WideTraining(np.eye(2), np.ones(3))
-    with pytest.raises(ValueError, match="step = -1"):
+    with pytest.raises(ValueError, match="step_size = -1"):
         WideTraining(np.eye(2), np.ones(2), step_size=-1.0)
     with pytest.raises(ValueError, match="negative"):
         WideTraining(np.eye(2), np.ones(2)).mean(-1.0)

@@ -102,7 +102,7 @@ def logdet(
     """
     check_damping(damping)
     check_count("probes", probes, 2, "the standard error is their scatter")
-    check_count("steps", num_steps, 2, "each is one product of Lanczos' method")
+    check_count("num_steps", num_steps, 2, "each is one product of Lanczos' method")
     found = tridiagonals(operator, random_signs(key, operator, probes), num_steps)
     taken = found.diagonal.shape[1]
     nodes, weights = found.quadrature()

@@ -68,7 +68,7 @@ def density(
     (1.0, (1.0, 0.0))
     """
     check_count("probes", probes, 2, "the band is the scatter over probes")
-    check_count("steps", num_steps, 1, "each is one product of Lanczos' method")
+    check_count("num_steps", num_steps, 1, "each is one product of Lanczos' method")
     if width is not None and not 0 < width < math.inf:
         raise ValueError(f"width is {width}; give a positive deviation for the Gaussians, or None for 1% of the range.")
     nodes, weights = spectral_quadrature(operator, random_signs(key, operator, probes), num_steps)

@@ -56,7 +56,7 @@ class WideTraining(eqx.Module):
         n, dtype = len(ntk), ntk.dtype
         if step_size is not None and not (math.isfinite(step_size) and step_size > 0):
             raise ValueError(
-                f"step = {step_size} is not a step size; give a positive number, or None for gradient flow."
+                f"step_size = {step_size} is not a step size; give a positive number, or None for gradient flow."
             )
         self.targets = jnp.asarray(checked_shape(targets, "targets", n), dtype)
         self.nngp = None if nngp is None else jnp.asarray(checked_shape(nngp, "nngp", n, n), dtype)

@@ -47,7 +47,7 @@ def refine_critical_point(
     if method not in ("newton", "gradient norm"):
         raise ValueError(f"method = {method!r} is unknown; give 'newton' or 'gradient norm'.")
     if num_steps < 1:
-        raise ValueError(f"steps = {num_steps} refines nothing; give at least 1.")
+        raise ValueError(f"num_steps = {num_steps} refines nothing; give at least 1.")
     objective, start = flat_objective(loss, params, *data)
     w = np.asarray(start)
     if tolerance is None:

@@ -57,7 +57,7 @@ def relax_band(
     (1.0, True)
     """
     if images < 1 or num_steps < 1:
-        raise ValueError(f"relax_band got images={images}, steps={num_steps}; give at least 1 of each.")
+        raise ValueError(f"relax_band got images={images}, num_steps={num_steps}; give at least 1 of each.")
     if spring < 0:
         raise ValueError(f"relax_band got spring={spring}; a spring constant is 0 or more.")
     a, b = (jax.tree.map(lambda x: jnp.asarray(x) if is_parameter(x) else x, tree) for tree in (a, b))

@@ -154,7 +154,9 @@ def train_curve(
     True
     """
     if bends < 1 or num_steps < 1 or draws < 1:
-        raise ValueError(f"train_curve got bends={bends}, steps={num_steps}, draws={draws}; give at least 1 of each.")
+        raise ValueError(
+            f"train_curve got bends={bends}, num_steps={num_steps}, draws={draws}; give at least 1 of each."
+        )
     line = straight_line(a, b, bends=bends, kind=kind)
     rule = optax.adam(0.01) if optimiser is None else optimiser
     return TrainedCurve(*_trained(loss, line, rule, num_steps, draws, batch, key, arrays))

@@ -70,7 +70,7 @@ def fit(
     if tie not in TIES:
         raise ValueError(f"perceptrons.fit got tie={tie!r}; choose one of {', '.join(TIES)}.")
     if not (step_size > 0 and np.isfinite(step_size)):
-        raise ValueError(f"perceptrons.fit got step={step_size}; the step must be positive and finite.")
+        raise ValueError(f"perceptrons.fit got step_size={step_size}; it must be positive and finite.")
     if epochs < 1:
         raise ValueError(f"perceptrons.fit got epochs={epochs}; at least one sweep is needed.")
     if key is None:

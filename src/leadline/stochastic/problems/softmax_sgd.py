@@ -140,8 +140,8 @@ def measured_floor(
     """
     if batch < 1 or num_steps < every or not 0 <= burn_in < 1:
         raise ValueError(
-            f"batch = {batch}, steps = {num_steps}, burn_in = {burn_in:g}: give batch ≥ 1, steps ≥ every = {every} and "
-            "0 ≤ burn_in < 1."
+            f"batch = {batch}, num_steps = {num_steps}, burn_in = {burn_in:g}: give batch ≥ 1, "
+            f"num_steps ≥ every = {every} and 0 ≤ burn_in < 1."
         )
     chunks = num_steps // every
     skip = int(burn_in * chunks)
