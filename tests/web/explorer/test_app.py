@@ -183,9 +183,11 @@ def test_a_known_finding_is_shown_without_running_anything(explorer):
     assert 'data-run="yes"' in other
 
 
-def test_the_first_opening_asks_for_a_run_of_what_is_not_known_and_not_slow(explorer):
+def test_the_first_opening_asks_for_a_run_of_what_is_not_known(explorer):
     assert 'data-run="yes"' in explorer.get("/entries/sample-holds").text
-    assert 'data-run="no"' in explorer.get("/entries/sample-slow").text
+    slow = explorer.get("/entries/sample-slow").text
+    assert 'data-run="yes"' in slow
+    assert "being run for the first time, which takes 1 minute" in slow
     assert 'data-run="no"' in explorer.get("/entries/sample-holds?samples=0").text  # a mistake
     assert explorer.runs.asked == {}  # it is the page that asks, once it is seen
 

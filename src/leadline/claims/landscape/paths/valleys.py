@@ -24,7 +24,7 @@ def distance_travelled(
     w_0\|/\|w_0\|$ falls as the width to the power −½, since the distance itself stays of order 1. Narrow ones go
     farther than their own size, and some never arrive.
 
-    $$\|w_{end} - w_0\| / \|w_0\| \sim m^{-1/2}$$
+    $$\|w_{\mathrm{end}} - w_0\| / \|w_0\| \sim m^{-1/2}$$
 
     Assumes: two-layer ReLU networks in the NTK parametrisation; training to 5% of the initial loss.
 
