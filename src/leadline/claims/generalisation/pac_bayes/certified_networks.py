@@ -74,9 +74,13 @@ def pac_bayes_training(
     fallen = at_most(whole[late].mean(), whole[:20].mean(), "objective with the price of KL at the end, at the start")
     yield fallen
     yield at_most(found.sampled_error, run.surrogate[late].mean(), "0-1 error of Q, its surrogate (late mean)")
-    yield at_least(bare.kl[-1], run.kl[-1], "KL at the end of training without its price, with it", strict=True)
+    yield at_least(
+        bare.kl[-1], run.kl[-1], "KL after training without the KL term, against training with it", strict=True
+    )
     paid = at_most(
-        price["unpriced"][-1], price["relaxed"][-1], "price √(·/2n) after updates without the KL part, with it"
+        price["unpriced"][-1],
+        price["relaxed"][-1],
+        "complexity √(·/2n) after updates without the KL term, against with it",
     )
     yield erratum(paid, of=fallen, by="eth", prints="update of θ and σ by the gradient of l̂ alone, to minimise l_PAC")
     shrunk = bare.mean_log_deviation[-1] - bare.mean_log_deviation[0]
