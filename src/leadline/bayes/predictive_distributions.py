@@ -39,7 +39,7 @@ def linear_predictive(posterior: Posterior, x: Num[Array | np.ndarray, "m d"], *
 
 
 class WeightedDraws(NamedTuple):
-    """Mean and variance of f under the law that the weighted draws stand for, and the effective number of draws."""
+    """Mean and variance of f under the distribution that weighted draws stand for, and the effective draws."""
 
     mean: Float[np.ndarray, " m"]
     variance: Float[np.ndarray, " m"]
@@ -52,7 +52,7 @@ def average_draws(
     """Σ wₛ f_θₛ(x) with weights that sum to 1, and the variance about it.
 
     Draws of the posterior have EQUAL weights (none given). Draws of the prior are weighted by the likelihood, draws of
-    a uniform law by the posterior density. Posterior draws weighted by the posterior density stand for p², not p.
+    a uniform distribution by the posterior density. Posterior draws weighted by that density stand for p², not p.
 
     >>> values = np.array([[0.0], [2.0]])
     >>> average_draws(values).mean.tolist(), average_draws(values, np.log([3.0, 1.0])).mean.tolist()

@@ -22,7 +22,7 @@ class RegressionHead(NamedTuple):
     effective_parameters: float
 
     def predict(self, features: Float[np.ndarray, "m d"]) -> tuple[LinearPredictive, ...]:
-        """The predictive law of every output at every row."""
+        """The predictive distribution of every output at every row."""
         return tuple(
             linear_predictive(posterior, features, sigma=float(sigma))
             for posterior, sigma in zip(self.posteriors, self.sigmas, strict=True)

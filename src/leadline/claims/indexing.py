@@ -14,6 +14,8 @@ from leadline.evidence.registry import Entry
 
 from . import INDEX, modules
 
+_TOOLS = ("leadline.data.generator",)  # in nearly every body, and about no entry
+
 
 def indexed() -> list[dict[str, Any]]:
     """Every entry in reading order, as its module declares it now."""
@@ -24,25 +26,28 @@ def indexed() -> list[dict[str, Any]]:
         module = importlib.import_module(name)
         own = [function for function in vars(module).values() if getattr(function, "__module__", "") == name]
         declared = [registry.declared(function) for function in own if callable(function)]
-        records += [_with_what_it_calls(entry).to_json() for entry in declared if entry is not None]
+        records += [_with_its_body(entry).to_json() for entry in declared if entry is not None]
     return records
 
 
-def _with_what_it_calls(entry: Entry) -> Entry:
-    """The entry with all library objects that its body names, before those that are named by hand."""
+def _with_its_body(entry: Entry) -> Entry:
+    """The entry with what its body tells: the library objects it names, before those named by hand, and errata."""
     module = importlib.import_module(entry.module)
     body = ast.parse(inspect.getsource(entry.run))
     called: dict[str, None] = {}
     for node in ast.walk(body):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             called |= _public(getattr(module, node.value.id, None), node.attr)
-    return replace(entry, shows=tuple(dict.fromkeys([*called, *entry.shows])))
+    errata = any(isinstance(node, ast.Name) and node.id == "erratum" for node in ast.walk(body))
+    return replace(entry, shows=tuple(dict.fromkeys([*called, *entry.shows])), errata=errata)
 
 
 def _public(package: Any, name: str) -> dict[str, None]:
     """{"package.name": None} where that is something public of the library."""
     place = getattr(package, "__name__", "")
     product = ("evidence", "presentation", "claims")
+    if f"{place}.{name}" in _TOOLS:
+        return {}
     if not inspect.ismodule(package) or not place.startswith("leadline.") or place.split(".")[1] in product:
         return {}
     found = name in getattr(package, "__all__", ()) and not inspect.ismodule(getattr(package, name))

@@ -49,8 +49,8 @@ def receptive_field(layers: Sequence[StackLayer]) -> ReceptiveField:
 def uniform_field_deviation(layers: Sequence[StackLayer]) -> float:
     """Standard deviation, along an axis, of the gradient's mass where every kernel is constant and positive.
 
-    The mass is then the law of a sum of independent uniform steps: σ² = Σ_l (k_l² - 1)/12 (dil_l Π_{m<l} s_m)². It
-    grows like √depth while the field grows like depth (Luo et al. 2016).
+    The mass is then the distribution of a sum of independent uniform steps: σ² = Σ_l (k_l² - 1)/12 (dil_l Π_{m<l}
+    s_m)². It grows like √depth while the field grows like depth (Luo et al. 2016).
 
     >>> from leadline.convolution import ConvLayer
     >>> uniform_field_deviation([ConvLayer(1, 7)])

@@ -19,7 +19,8 @@ class Entry:
     """One entry of the curriculum: what it states, and a function that shows whether it is so.
 
     `run(key, **parameters)` yields comparisons and figures. `shows` names library objects (as "package.name") that
-    belong to it beside those that its function calls. `slow` says how long a slow entry takes.
+    belong to it beside those that its function calls. `slow` says how long a slow entry takes, `errata` whether it
+    runs a form that a source has wrong beside its repair.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Entry:
     shows: tuple[str, ...] = ()
     slow: str = ""
     empirical: bool = False
+    errata: bool = False
     parameters: tuple[Parameter, ...] = ()
 
     @classmethod
@@ -60,6 +62,7 @@ class Entry:
             "check",
             "slow",
             "empirical",
+            "errata",
         )
         lists = ("assumes", "sources", "shows")
         record: dict[str, Any] = {name: getattr(self, name) for name in plain}

@@ -177,7 +177,7 @@ def mean(
     """The mean of independent samples against a stated expectation, by Student's t-interval.
 
     Where theory gives the standard deviation too, pass it: the interval is then the normal one, which holds for
-    skewed laws whose rare large values a sample may lack.
+    skewed distributions whose rare large values a sample may lack.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -200,7 +200,7 @@ def distributed_as(samples: Any, law: Any, what: str, *, confidence: float = 0.9
 
 
 def same_distribution(a: Any, b: Any, what: str, *, confidence: float = 0.999) -> Comparison:
-    """Two independent samples have one law, by the two-sample Kolmogorov-Smirnov test (exact where feasible)."""
+    """Two independent samples have one distribution: two-sample Kolmogorov-Smirnov test (exact where feasible)."""
     from scipy.stats import ks_2samp
 
     test = ks_2samp(np.asarray(a, float).ravel(), np.asarray(b, float).ravel())
@@ -210,7 +210,7 @@ def same_distribution(a: Any, b: Any, what: str, *, confidence: float = 0.999) -
 def counts_as(counts: Any, probabilities: Any, what: str, *, confidence: float = 0.999) -> Comparison:
     """Counts of independent draws follow exact cell probabilities, by Pearson's chi-square test.
 
-    Neighbouring cells are pooled until each is expected at least 5 times, as the test's law needs.
+    Neighbouring cells are pooled until each is expected at least 5 times, as the test's distribution needs.
     """
     from scipy.special import chdtrc
 

@@ -59,7 +59,7 @@ def exact_test_bound(errors: int, rows: int, *, confidence: float = 0.95, trivia
 
 
 def hoeffding_test_bound(errors: int, rows: int, *, confidence: float = 0.95, trivial: float = 1.0) -> Bound:
-    """k/n + √(ln(1/δ)/(2n)) (Hoeffding 1963): for every law of a loss in [0, 1], and looser than the exact bound.
+    """k/n + √(ln(1/δ)/(2n)) (Hoeffding 1963): for every loss in [0, 1], and looser than the exact bound.
 
     >>> round(hoeffding_test_bound(0, 100).value, 4)
     0.1224

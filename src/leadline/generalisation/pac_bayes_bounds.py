@@ -97,7 +97,7 @@ def sampled_pac_bayes_bound(
 
 
 def change_of_measure_gap(q: Float[np.ndarray, " m"], p: Float[np.ndarray, " m"], z: Float[np.ndarray, " m"]) -> float:
-    """KL(Q ‖ P) + ln E_P e^Z − E_Q Z >= 0 for finite laws, 0 iff q ∝ p e^z; it is KL(Q ‖ P e^Z/E_P e^Z).
+    """KL(Q ‖ P) + ln E_P e^Z − E_Q Z >= 0 for finite distributions, 0 iff q ∝ p e^z; it is KL(Q ‖ P e^Z/E_P e^Z).
 
     Donsker and Varadhan 1975.
 

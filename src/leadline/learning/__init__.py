@@ -1,4 +1,4 @@
-"""Learning from samples: tasks, losses, risks, estimators with exact laws, splits and error terms."""
+"""Learning from samples: tasks, losses, risks, estimators with exact distributions, splits and error terms."""
 
 import lazy_loader as lazy
 

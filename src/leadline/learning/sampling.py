@@ -1,4 +1,4 @@
-"""Stochastic gradients: batches with and without replacement, the descent, and the exact law of its noise."""
+"""Stochastic gradients: batches with and without replacement, the descent, and the exact distribution of its noise."""
 
 from collections.abc import Callable
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Learning tasks: a law that can be sampled and integrated, a class of functions, a loss and an algorithm."""
+"""Learning tasks: a distribution that can be sampled and integrated, a class of functions, a loss and an algorithm."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from .risk.hypotheses import LinearClass
 
 @dataclass(frozen=True)
 class Task:
-    """A task (F, L, A) with the law of its examples: the algorithm A maps a sample of any size to a member of F.
+    """A task (F, L, A) with the distribution of its examples: the algorithm A maps any sample to a member of F.
 
     `hypotheses` is a class of functions linear in its parameters, `loss` one that `minimise_risk` knows; A is
     empirical risk minimisation unless another map (features, targets) → parameters is given.

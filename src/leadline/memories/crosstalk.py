@@ -1,4 +1,4 @@
-"""Crosstalk between patterns stored by Hebb's rule: the noise in their fields, and its exact law for random signs."""
+"""Crosstalk between patterns stored by Hebb's rule: noise in their fields, its exact distribution for random signs."""
 
 from functools import partial
 
@@ -27,7 +27,7 @@ def crosstalk_sums(patterns: Num[Array | np.ndarray, "n d"]) -> Num[Array, "n d"
 
 
 def crosstalk_law(n: int, d: int):
-    """The law of B in d x_{t,i} C_{t,i} = 2 B - (n-1)(d-1) for fair independent signs: binomial((n-1)(d-1), 1/2).
+    """Distribution of B in d x_{t,i} C_{t,i} = 2 B - (n-1)(d-1) for fair independent signs: binomial((n-1)(d-1), 1/2).
 
     Exact for each fixed bit: its (n-1)(d-1) products are independent fair signs. Returns a frozen SciPy distribution.
 

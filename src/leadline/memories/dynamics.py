@@ -83,7 +83,8 @@ def glauber(
 ) -> Float[Array, "*batch d"]:
     """Heat-bath updates: X_i ← +1 with probability 1/(1 + exp(-2 hᵢ/T)), in cyclic sweeps.
 
-    Their stationary law is the Boltzmann law, proportional to exp(-H(X)/T). At T = 0 they are `asynchronous`.
+    Their stationary distribution is the Boltzmann distribution, proportional to exp(-H(X)/T). At T = 0 they are
+    `asynchronous`.
 
     >>> import jax, jax.numpy as jnp
     >>> network = HopfieldNetwork(jnp.zeros((1, 1)), bias=jnp.array([-1.0]))  # one neuron in a field h = 1

@@ -4,6 +4,9 @@ import functools
 import re
 
 PIECES = re.compile(r"\$([^$]+)\$|`([^`]+)`")  # of a sentence: mathematics, or a name
+_RAISED = r"\^(?:\{([^{}]+)\}|\(((?:[^()]|\([^()]*\))+)\)|([−-]?\w+))"  # x^2, x^{1/2}, e^(−f(t))
+_LOWERED = r"(?<=(?<![A-Za-z0-9_])[A-Za-zα-ωΑ-Ω])_(?:\{([^{}]+)\}|(\w+))"  # L_max; in num_steps it is part of a name
+_SCRIPTS = re.compile(f"{_RAISED}|{_LOWERED}")
 _FENCES = {"{": "{", "}": "}", "|": "‖"}
 _LEFT_OVER = re.compile(r">\\([{}|])<")  # latex2mathml takes the mark after \Big as it is written
 _WORDS = re.compile(r"\\(?:text\w*|operatorname\*?|[mh]box)\s*\{[^{}]*\}")  # latex2mathml copies them unescaped
@@ -21,16 +24,17 @@ def mathml(formula: str, *, inline: bool = False) -> str:
 
 
 def sentence(text: str):
-    r"""Text as HTML: LaTeX between dollars becomes MathML, names between backticks become code, the rest is escaped.
+    r"""Text as HTML: LaTeX between dollars becomes MathML, names between backticks become code, the rest is escaped;
+    exponents and indices in it are raised and lowered.
 
-    >>> print(sentence("`dim` < 3"))
-    <code>dim</code> &lt; 3
+    >>> print(sentence("`dim` < 3 e^(−t/2) L_max"))
+    <code>dim</code> &lt; 3 e<sup>−t/2</sup> L<sub>max</sub>
     """
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
 
     shown, end = Markup(""), 0
     for piece in PIECES.finditer(text):
-        shown += escape(text[end : piece.start()])
+        shown += _scripted(text[end : piece.start()])
         formula, name = piece.groups()
         end = piece.end()
         if name:
@@ -40,6 +44,19 @@ def sentence(text: str):
         after = re.split(r"[\s\w$`]", text[end:], maxsplit=1)[0]  # a comma stays with its formula
         shown += Markup("").join(first) + Markup('<span class="whole">{}{}</span>').format(last, after)
         end += len(after)
+    return shown + _scripted(text[end:])
+
+
+def _scripted(text: str):
+    """Text without mathematics between dollars, escaped, with its exponents and indices as HTML."""
+    from markupsafe import Markup, escape
+
+    shown, end = Markup(""), 0
+    for script in _SCRIPTS.finditer(text):
+        *raised, braced, word = script.groups()
+        form = Markup("<sup>{}</sup>") if any(raised) else Markup("<sub>{}</sub>")
+        shown += escape(text[end : script.start()]) + form.format(next(filter(None, (*raised, braced, word))))
+        end = script.end()
     return shown + escape(text[end:])
 
 

@@ -1,4 +1,4 @@
-"""The probability and analysis toolbox: laws, divergences, inequalities, generating functions."""
+"""The probability and analysis toolbox: distributions, divergences, inequalities, generating functions."""
 
 import lazy_loader as lazy
 

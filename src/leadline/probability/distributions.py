@@ -1,4 +1,4 @@
-"""Five laws with density, sampler, moments and maximum-likelihood fit."""
+"""Five distributions with density, sampler, moments and maximum-likelihood fit."""
 
 import equinox as eqx
 import jax
@@ -93,7 +93,7 @@ class Exponential(eqx.Module):
 
 
 class Binomial(eqx.Module):
-    """The number of successes in n independent trials of probability p; n = 1 is the Bernoulli law.
+    """The number of successes in n independent trials of probability p; n = 1 is the Bernoulli distribution.
 
     >>> round(float(jnp.exp(Binomial(4, 0.5).log_density(jnp.array(2)))), 5)
     0.375
@@ -131,7 +131,7 @@ class Binomial(eqx.Module):
 
 
 def bernoulli(probability: float) -> Binomial:
-    """The Bernoulli law; its negative log-likelihood is the binary cross-entropy.
+    """The Bernoulli distribution; its negative log-likelihood is the binary cross-entropy.
 
     >>> round(float(-bernoulli(0.25).log_density(jnp.array(1))), 5)  # log 4
     1.38629

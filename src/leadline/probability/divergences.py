@@ -1,4 +1,4 @@
-"""Divergences between two laws: finite ones by sums over the last axis, densities by quadrature."""
+"""Divergences between two distributions: finite ones by sums over the last axis, densities by quadrature."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -11,11 +11,11 @@ Law = Num[Array | np.ndarray, "*batch m"]
 
 
 def divergence(p: Law, q: Law, kind: Kind = "kl") -> Float[np.ndarray, "*batch"]:
-    """D(p, q) of finite laws along the last axis, in nats; infinite where q = 0 < p and the kind divides by q.
+    """D(p, q) of finite distributions along the last axis, in nats; infinite where q = 0 < p and the kind divides by q.
 
     kl: Σ p log(p/q) with 0 log 0 = 0; reverse kl: Σ q log(q/p); total variation: ½Σ|p − q|; chi-square: Σ(p − q)²/q;
     hellinger: ½Σ(√p − √q)² (the square of the distance); jensen-shannon: the mean of KL to (p + q)/2. All are
-    f-divergences, so no Markov step applied to both laws increases them.
+    f-divergences, so no Markov step applied to both distributions increases them.
 
     >>> p, q = np.array([0.5, 0.5]), np.array([0.9, 0.1])
     >>> [round(float(divergence(p, q, kind)), 4) for kind in ("kl", "reverse kl", "total variation", "chi-square")]

@@ -14,7 +14,8 @@ def bernstein_polynomial(function: Function, degree: int, *, low: float = 0.0, h
     """B_n f(x) = Σ_k f(k/n) C(n, k) xᵏ (1-x)^{n-k}, carried over from [0, 1] to [low, high].
 
     It is the mean of f at a binomial share of successes, so it converges for every continuous f: at rate n^{-1/2} for a
-    Lipschitz f, and never faster than 1/n (Bernstein 1912). Evaluated with SciPy's binomial law, stable at any degree.
+    Lipschitz f, and never faster than 1/n (Bernstein 1912). Evaluated with SciPy's binomial distribution, stable at any
+    degree.
 
     >>> p = bernstein_polynomial(lambda x: x**2, 4)
     >>> p(np.array([0.5])).round(12).tolist()  # x² + x(1-x)/n

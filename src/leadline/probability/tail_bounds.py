@@ -1,4 +1,4 @@
-"""Inequalities that hold for whole classes of laws: Jensen, Markov, Hoeffding, and the Poisson limit's error."""
+"""Inequalities for whole classes of distributions: Jensen, Markov, Hoeffding, and the Poisson limit's error."""
 
 from collections.abc import Callable
 

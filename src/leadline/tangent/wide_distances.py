@@ -34,9 +34,9 @@ def distance_to_wide(
 ) -> WideDistance:
     """The relative distance of the averaged tangent kernel at random weights from the limit Θ = `wide`, beside copies.
 
-    Weights that were drawn independently stay a draw from the same law when the entries of each array are shuffled: the
-    copies are networks of the same size at other initialisations, whatever the architecture. At width m the distance is
-    of order 1/√m (Jacot et al. 2018).
+    Weights that were drawn independently stay a draw from the same distribution when the entries of each array are
+    shuffled: the copies are networks of the same size at other initialisations, whatever the architecture. At width m
+    the distance is of order 1/√m (Jacot et al. 2018).
 
     >>> import jax.numpy as jnp
     >>> f, x = lambda w, x: w @ x, jnp.eye(2)

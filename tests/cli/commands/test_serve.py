@@ -78,7 +78,7 @@ def test_reports_beside_it_are_shown_unless_others_are_chosen(leadline, not_run,
     monkeypatch.chdir(tmp_path / "here")
     leadline("serve", "--port", "0")
     leadline("serve", "--port", "0", "--studies", "../there")
-    assert [[s.name for s in shelf.studies()] for _, _, shelf, _ in not_run] == [["one"], ["two"]]
+    assert [[s.name for s in reports.studies()] for _, _, reports, _ in not_run] == [["one"], ["two"]]
 
 
 def test_the_browser_is_opened_when_asked(leadline, not_run, monkeypatch):

@@ -10,7 +10,7 @@ import leadline
 from leadline.evidence import Finding, Task, at_most, entry, versions
 from leadline.web.explorer.app import create_app
 from leadline.web.explorer.guard import HEADERS, Hosts
-from leadline.web.explorer.studies import ReportShelf
+from leadline.web.explorer.studies import StudyReports
 from leadline.web.known_findings import KnownFindings
 from leadline.web.pages.site import Site
 from leadline.web.runs import Busy, Event, Run, Runs
@@ -44,10 +44,10 @@ class Scripted(Runs):
 class Explorer:
     """The application, asked without a socket."""
 
-    def __init__(self, shelf):
+    def __init__(self, reports):
         self.runs, self.known = Scripted(), KnownFindings()
         self.site = Site(self.known)
-        self.app = create_app(self.site, self.runs, ReportShelf([shelf]), Hosts())
+        self.app = create_app(self.site, self.runs, StudyReports([reports]), Hosts())
 
     def ask(self, method, path, **options):
         async def once():
@@ -90,19 +90,19 @@ class Explorer:
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory):
+def reports(tmp_path_factory):
     base = tmp_path_factory.mktemp("studies")
     (base / "secret.txt").write_text(SECRET)
-    (base / "shelf" / "digits").mkdir(parents=True)
-    (base / "shelf" / "digits" / "report.html").write_text("<style>p {color: red}</style><p>of digits</p>")
-    (base / "shelf" / "linked").mkdir()
-    (base / "shelf" / "linked" / "report.html").symlink_to(base / "secret.txt")
-    return base / "shelf"
+    (base / "reports" / "digits").mkdir(parents=True)
+    (base / "reports" / "digits" / "report.html").write_text("<style>p {color: red}</style><p>of digits</p>")
+    (base / "reports" / "linked").mkdir()
+    (base / "reports" / "linked" / "report.html").symlink_to(base / "secret.txt")
+    return base / "reports"
 
 
 @pytest.fixture
-def explorer(shelf):
-    return Explorer(shelf)
+def explorer(reports):
+    return Explorer(reports)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,11 @@ def test_a_known_finding_is_shown_without_running_anything(explorer):
     assert 'data-run="yes"' in other
 
 
-def test_the_first_opening_asks_for_a_run_of_what_is_not_known_and_not_slow(explorer):
+def test_the_first_opening_asks_for_a_run_of_what_is_not_known(explorer):
     assert 'data-run="yes"' in explorer.get("/entries/sample-holds").text
-    assert 'data-run="no"' in explorer.get("/entries/sample-slow").text
+    slow = explorer.get("/entries/sample-slow").text
+    assert 'data-run="yes"' in slow
+    assert "being run for the first time, which takes 1 minute" in slow
     assert 'data-run="no"' in explorer.get("/entries/sample-holds?samples=0").text  # a mistake
     assert explorer.runs.asked == {}  # it is the page that asks, once it is seen
 

@@ -89,8 +89,8 @@ class RandomisationArm(NamedTuple):
     def chance_deviation(self) -> float:
         """The standard deviation of the test accuracy if the names of the classes were drawn at random (mean 1/k).
 
-        A network that knows nothing of the labels treats like images alike, so this is wider than a binomial law.
-        Exactly Σ dᵢⱼ²/((k − 1)m²) of the doubly centred counts d (Hoeffding 1951).
+        A network that knows nothing of the labels treats like images alike, so this is wider than a binomial
+        distribution. Exactly Σ dᵢⱼ²/((k − 1)m²) of the doubly centred counts d (Hoeffding 1951).
         """
         counts = self.confusion.astype(float)
         centred = counts - counts.mean(axis=0) - counts.mean(axis=1)[:, None] + counts.mean()

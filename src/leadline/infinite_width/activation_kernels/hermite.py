@@ -15,7 +15,7 @@ from .activation import ActivationLayer, inverse_root, root
 
 @lru_cache
 def _nodes(terms: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes z and the matrix of normalised Hermite polynomials times quadrature weights of the normal law, (terms, z).
+    """Nodes z and normalised Hermite polynomials times quadrature weights of the normal distribution, (terms, z).
 
     Gauss-Legendre panels, narrow near 0, where φ(√q z) of a large q changes quickly, and never across 0, where kinks
     are.

@@ -25,7 +25,7 @@ def nngp_posterior(
 
     The posterior of an infinitely wide network of random weights whose outputs are seen with noise of standard
     deviation s (Neal 1996). Without noise a singular K is inverted on its range. Training the last layer alone by
-    gradient flow has this law at t = ∞; training all layers does not (`WidePrediction`).
+    gradient flow has this distribution at t = ∞; training all layers does not (`WidePrediction`).
 
     >>> law = nngp_posterior(jnp.eye(1), jnp.array([2.0]), jnp.array([[0.5]]), jnp.eye(1), noise=1.0)
     >>> law.mean.tolist(), law.covariance.tolist()

@@ -25,8 +25,9 @@ def draw_outputs(
     """Outputs at the rows of x of independent random networks with hidden layers of the given widths.
 
     Given the units φ(h) of a layer, those of the next are independent N(0, G) vectors over the inputs, with
-    G = W_std² φ(h)ᵀφ(h)/m + b_std² (W_std² x.z/d + b_std² for the first): the law of `dense_stack` networks with
-    Gaussian weights, exact at every width, at n normal draws a unit instead of m. At most a few dozen inputs at a time.
+    G = W_std² φ(h)ᵀφ(h)/m + b_std² (W_std² x.z/d + b_std² for the first): the distribution of `dense_stack` networks
+    with Gaussian weights, exact at every width, at n normal draws a unit instead of m. At most a few dozen inputs at a
+    time.
 
     >>> import jax
     >>> f = draw_outputs(np.eye(3), (16, 16), "tanh", networks=100, key=jax.random.key(0))

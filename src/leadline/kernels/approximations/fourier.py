@@ -11,7 +11,7 @@ from leadline.data import generator
 from ..pairs import Points, namespace
 from ..stationary import Gaussian, Laplace, Matern32, Matern52, Stationary
 
-_DEGREES = {Laplace: 1, Matern32: 3, Matern52: 5}  # of freedom of the t law of the frequencies
+_DEGREES = {Laplace: 1, Matern32: 3, Matern52: 5}  # of freedom of the t distribution of the frequencies
 
 
 class FourierFeatures(NamedTuple):
@@ -36,9 +36,9 @@ def spectral_frequencies(
 ) -> Float[np.ndarray, "count inputs"]:
     """Frequencies from the law whose characteristic function is k (Bochner): N(0, I/s²) for the Gaussian kernel.
 
-    For Matérn ν (Laplace: ν = 1/2) it is the multivariate t law with 2ν degrees of freedom, over s. `orthogonal`
-    makes the frequencies orthogonal in blocks of `inputs`, their lengths left independent (Yu et al. 2016): every
-    frequency keeps its law.
+    For Matérn ν (Laplace: ν = 1/2) it is the multivariate t distribution with 2ν degrees of freedom, over s.
+    `orthogonal` makes the frequencies orthogonal in blocks of `inputs`, their lengths left independent (Yu et al.
+    2016): every frequency keeps its distribution.
 
     >>> import jax
     >>> W = spectral_frequencies(Gaussian(1.0), 2, 4, orthogonal=True, key=jax.random.key(0))

@@ -1,4 +1,4 @@
-"""Distances to the nearest neighbour on the torus, and their exact law."""
+"""Distances to the nearest neighbour on the torus, and their exact distribution."""
 
 from functools import lru_cache
 

@@ -39,7 +39,7 @@ def draw_two_layer(
 ) -> MLP:
     """A network of one hidden layer with weights N(0, 2/fan-in) (He et al. 2015) and biases N(0, bias_scale²).
 
-    The law of `MLP((inputs, units, outputs))`, drawn by NumPy: nothing is compiled for a new shape.
+    The distribution of `MLP((inputs, units, outputs))`, drawn by NumPy: nothing is compiled for a new shape.
 
     >>> draw_two_layer(3, 5, key=jax.random.key(0)).widths
     (3, 5, 1)

@@ -23,7 +23,7 @@ class Paths(NamedTuple):
 
 
 class LeaveOneOut(NamedTuple):
-    """The predictive law N(mean, variance) of each yᵢ given the others, and the log density of yᵢ under it."""
+    """The predictive distribution N(mean, variance) of each yᵢ given the others, and the log density of yᵢ under it."""
 
     mean: Float[np.ndarray, "n ..."]
     variance: Float[np.ndarray, " n"]

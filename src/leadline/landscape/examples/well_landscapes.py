@@ -1,4 +1,4 @@
-"""A potential editor: wells of chosen place, depth and Hessian in any dimension, and their masses under Gibbs' law."""
+"""Potentials with wells of chosen place, depth and Hessian in any dimension; their masses under Gibbs' distribution."""
 
 import jax
 import jax.numpy as jnp

@@ -90,7 +90,7 @@ class GaussianFit(NamedTuple):
 
 
 def fit_gaussian(x: Inputs, y: Targets) -> GaussianFit:
-    """Least squares, which is maximum likelihood for every σ, with what the exact laws need.
+    """Least squares, which is maximum likelihood for every σ, with what the exact distributions need.
 
     >>> fit = fit_gaussian(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 2.0, 1.0]))
     >>> fit.weights.round(9).tolist(), round(float(fit.rss), 9), fit.degrees
@@ -206,8 +206,8 @@ def residual_diagnostics(
 ) -> Diagnostics:
     """Tests of the model by its residuals: skewness and kurtosis (Jarque and Bera), and r² against x (Koenker).
 
-    Residuals over s have a law that depends on the inputs alone, so `draws` residual vectors simulated under the
-    model make both tests exact (Dufour et al. 1998): with 199 draws P(p ≤ 0.05) is 0.05 for every n.
+    Residuals over s have a distribution that depends on the inputs alone, so `draws` residual vectors simulated under
+    the model make both tests exact (Dufour et al. 1998): with 199 draws P(p ≤ 0.05) is 0.05 for every n.
 
     >>> import jax
     >>> rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""One regression under several laws of the noise, ranked by the log-likelihood of data held out."""
+"""One regression under several distributions of the noise, ranked by the log-likelihood of data held out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NOISE_FAMILIES = ("gaussian", "laplace", "student", "exponential", "gamma")
 
 
 def noise_distribution(family: str, scale: float = 1.0, shape: float | None = None) -> Any:
-    """A law of noise as a frozen SciPy distribution: rvs, pdf, logpdf, mean, var and support.
+    """Noise as a frozen SciPy distribution: rvs, pdf, logpdf, mean, var and support.
 
     gaussian N(0, s²); laplace, density e^{-|r|/s}/2s; student, s times t with `shape` degrees of freedom (3);
     one-sided: exponential with mean s, gamma with `shape` k (2) and scale s; bimodal, N(±`shape`, s²), even odds (1).

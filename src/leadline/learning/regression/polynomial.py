@@ -12,7 +12,7 @@ Domain = tuple[float, float]
 
 
 class PolynomialFit(NamedTuple):
-    """Σₖ cₖ pₖ(x) with the Legendre polynomials pₖ orthonormal for the uniform law on `domain`."""
+    """Σₖ cₖ pₖ(x) with the Legendre polynomials pₖ orthonormal for the uniform distribution on `domain`."""
 
     coefficients: Float[np.ndarray, "*batch m"]
     domain: Domain
@@ -34,7 +34,7 @@ class PolynomialFit(NamedTuple):
 def legendre_features(
     x: Real[np.ndarray, "*n"], degree: int, *, domain: Domain = (0.0, 1.0)
 ) -> Float[np.ndarray, "*n m"]:
-    """p₀(x), …, p_degree(x) with ∫ pⱼ pₖ = δⱼₖ under the uniform law on `domain`; p₀ = 1.
+    """p₀(x), …, p_degree(x) with ∫ pⱼ pₖ = δⱼₖ under the uniform distribution on `domain`; p₀ = 1.
 
     >>> legendre_features(np.array([0.0, 0.5, 1.0]), 1).round(4).tolist()
     [[1.0, -1.7321], [1.0, 0.0], [1.0, 1.7321]]

@@ -1,4 +1,4 @@
-"""Quantiles of samples and laws, and linear quantile regression by linear programming."""
+"""Quantiles of samples and distributions, and linear quantile regression by linear programming."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ def discrete_quantile(
     *,
     probabilities: Real[Array | np.ndarray, " n"] | None = None,
 ) -> Float[np.ndarray, "*t"]:
-    """Q(τ) = inf{y : F(y) ≥ τ}, 0 < τ < 1, of a sample, or of the law with these probabilities; always a value of it.
+    """Q(τ) = inf{y : F(y) ≥ τ}, 0 < τ < 1, of a sample, or of values with these probabilities; always one of them.
 
     >>> discrete_quantile(np.array([3.0, 1.0, 2.0]), np.array([0.3, 0.5, 0.9])).tolist()
     [1.0, 2.0, 3.0]

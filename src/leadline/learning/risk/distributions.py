@@ -1,4 +1,4 @@
-"""Laws of examples (x, y) that are known: each can be sampled, and expectations under it computed."""
+"""Distributions of examples (x, y) that are known: each can be sampled, and expectations under it computed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Sample(NamedTuple):
 
 @runtime_checkable
 class Distribution(Protocol):
-    """What a law of examples offers: samples, expectations over x, and the risk given x."""
+    """What a distribution of examples offers: samples, expectations over x, and the risk given x."""
 
     def draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Sample:
         """Independent examples in the given shape."""
@@ -45,7 +45,7 @@ class Distribution(Protocol):
 
 
 def draw_sample(law: Distribution, n: int, *, repeats: int | None = None, key: PRNGKeyArray) -> Sample:
-    """n independent examples of a law, or `repeats` independent samples of n along a leading axis.
+    """n independent examples of a distribution, or `repeats` independent samples of n along a leading axis.
 
     >>> import jax
     >>> from leadline.learning import UniformInputs
@@ -60,7 +60,7 @@ def draw_sample(law: Distribution, n: int, *, repeats: int | None = None, key: P
 
 @dataclass(frozen=True)
 class RegressionDistribution:
-    """y = f(x) + s(x) ε with ε independent of x: `target` f, `spread` s (1 if left out), `noise` the law of ε.
+    """y = f(x) + s(x) ε with ε independent of x: `target` f, `spread` s (1 if left out), `noise` the distribution of ε.
 
     `noise` is a frozen SciPy distribution (`noise_distribution` names the usual ones). E[Y|x] = f(x) + s(x) E ε and
     Var(Y|x) = s(x)² Var ε: one-sided noise moves the conditional mean off the target.
@@ -152,7 +152,7 @@ class BinaryDistribution:
 
 
 def logistic_distribution(weights: Num[Array | np.ndarray, " d"], bias: float, inputs: Inputs) -> BinaryDistribution:
-    """The law with P(Y = +1 | x) = σ(w·x + b), that is η(x) = tanh((w·x + b)/2).
+    """The distribution with P(Y = +1 | x) = σ(w·x + b), that is η(x) = tanh((w·x + b)/2).
 
     >>> from leadline.learning.risk.input_distributions import NormalInputs
     >>> logistic_distribution(np.array([0.0]), 0.0, NormalInputs()).posterior(np.zeros((1, 1))).tolist()
@@ -226,7 +226,7 @@ class GaussianClasses:
 
 @dataclass(frozen=True)
 class EmpiricalDistribution:
-    """Real data as a law: examples are rows drawn with replacement, so every expectation is a finite mean.
+    """Real data as a distribution: examples are rows drawn with replacement, so every expectation is a finite mean.
 
     >>> law = EmpiricalDistribution(np.array([[0.0], [2.0]]), np.array([1.0, 3.0]))
     >>> law.expectation(lambda x: x[..., 0])
@@ -245,12 +245,12 @@ class EmpiricalDistribution:
         return float(value) if value.ndim == 0 else value
 
     def target_moments(self, x: Points) -> tuple[Values, Values]:
-        """The targets of the law's own rows, and their squares: `x` must be these rows, in order."""
+        """The targets of the distribution's own rows, and their squares: `x` must be these rows, in order."""
         self._own_rows(x)
         return np.asarray(self.y), np.asarray(self.y) ** 2
 
     def conditional_risk(self, predictions: Values, x: Points, loss: Loss) -> Values:
-        """The loss at the rows themselves: `x` must be the rows of the law, in order."""
+        """The loss at the rows themselves: `x` must be the rows of the distribution, in order."""
         self._own_rows(x)
         return pointwise_loss(loss)(predictions, np.asarray(self.y))
 

@@ -60,7 +60,7 @@ def empirical_moments(
 
 
 def population_moments(hypotheses: LinearClass, law: Distribution, *, atol: float = 1e-10) -> QuadraticRisk:
-    """The population risk of a class under a known law as a quadratic, by one quadrature over x.
+    """The population risk of a class under a known distribution as a quadratic, by one quadrature over x.
 
     >>> from leadline.learning import RegressionDistribution, UniformInputs, affine, noise_distribution
     >>> law = RegressionDistribution(lambda x: x[..., 0], UniformInputs(), noise_distribution("gaussian", 1.0))

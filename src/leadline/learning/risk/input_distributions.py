@@ -1,4 +1,4 @@
-"""Laws of inputs, with densities, and integrals against a density over a box."""
+"""Distributions of inputs, with densities, and integrals against a density over a box."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Num
 Points = Num[Array | np.ndarray, "*n d"]
 Values = Num[Array | np.ndarray, "*n"]
 
-REACH = 12.0  # a normal law has 4e-33 of its mass beyond twelve deviations
+REACH = 12.0  # a normal distribution has 4e-33 of its mass beyond twelve deviations
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def integral(function, density, low, high, atol: float) -> Any:
         values = np.asarray(function(x))
         return values * density(x).reshape(-1, *(1,) * (values.ndim - 1))
 
-    # The middle of a box is where a law's symmetry puts kinks and peaks: one cut there saves many.
+    # The middle of a box is where a distribution's symmetry puts kinks and peaks: one cut there saves many.
     middle = [(np.asarray(low) + np.asarray(high)) / 2]
     result = cubature(integrand, low, high, rtol=1e-10, atol=atol, max_subdivisions=20_000, points=middle)
     if result.status != "converged":

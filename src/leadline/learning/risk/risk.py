@@ -1,4 +1,4 @@
-"""Risks: empirical with an interval, of the population by quadrature or Monte Carlo, and their law over samples."""
+"""Risks: empirical with an interval, of the population by quadrature or Monte Carlo, and how they vary over samples."""
 
 import math
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def estimate_risk(losses: Num[Array | np.ndarray, " n"], *, confidence: float = 
 
 
 def population_risk(predict: Predictor, law: Distribution, *, loss: Loss = "squared", atol: float = 1e-10) -> float:
-    """R(f) = E L(f(X), Y) under a known law: quadrature over x of the risk given x.
+    """R(f) = E L(f(X), Y) under a known distribution: quadrature over x of the risk given x.
 
     >>> from leadline.learning import GaussianClasses
     >>> law = GaussianClasses(((-1.0,), (1.0,)), (-1, 1))
@@ -70,7 +70,7 @@ def monte_carlo_risk(
     confidence: float = 0.95,
     key: PRNGKeyArray,
 ) -> RiskEstimate:
-    """R(f) from fresh examples of the law: the mean loss with its interval.
+    """R(f) from fresh examples of the distribution: the mean loss with its interval.
 
     >>> import jax
     >>> from leadline.learning import BinaryDistribution, UniformInputs
@@ -88,8 +88,8 @@ def risk_distribution(
 ) -> Float[np.ndarray, " repeats"]:
     """R(f_Z) for independent training samples Z of size n: the risk of what the task's algorithm learns.
 
-    For squared loss on inputs in a regression law the quadrature over x is done once, on the second moments of the
-    features: R(θ) = θᵀSθ - 2θ·c + v.
+    For squared loss on inputs in a regression distribution the quadrature over x is done once, on the second moments of
+    the features: R(θ) = θᵀSθ - 2θ·c + v.
 
     >>> import jax
     >>> from leadline.learning import RegressionDistribution, UniformInputs, affine, noise_distribution

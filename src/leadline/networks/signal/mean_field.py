@@ -19,7 +19,7 @@ _LENGTHS = np.geomspace(1e-12, 1e12, 121)
 
 @lru_cache
 def _line_nodes() -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of the standard normal law: the trapezoidal rule in log|z|, on both sides of 0.
+    """Nodes and weights of the standard normal distribution: the trapezoidal rule in log|z|, on both sides of 0.
 
     Its error is exponentially small for functions that are smooth on either side of 0 at whatever scale, where
     Gauss-Hermite nodes, 0.14 apart, miss a step or a tanh(√q z) of large q.

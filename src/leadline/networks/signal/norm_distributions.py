@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class NormDistribution:
-    """The law of ‖x_L‖²/‖x_0‖² for x_l = φ(W_l x_{l-1}), W_l of size n x n with entries N(0, g²/n), φ linear or ReLU.
+    """The distribution of ‖x_L‖²/‖x_0‖² for x_l = φ(W_l x_{l-1}), W_l of size n x n of N(0, g²/n), φ linear or ReLU.
 
     Each layer multiplies the squared norm by an independent (g²/n) χ²_K, with K = n for linear units and K binomial
     (n, 1/2) for ReLU. Hence E‖x_L‖² = (g²)^L or (g²/2)^L, and E‖x_L‖⁴ = (1 + 2/n)^L or (1 + 5/n)^L where the mean

@@ -62,7 +62,7 @@ def convergence_order(
         return ConvergenceOrder("superlinear", order, (int(times[0]), int(times[-1])))
     g = np.maximum.accumulate(g[::-1])[::-1]
     start = min(int((1 - kept) * g.size), g.size - _FEWEST)
-    early = min(start, g.size // 10)  # where noise blurs the difference of the laws, a longer window tells them apart
+    early = min(start, g.size // 10)  # where noise blurs the difference of the rates, a longer window tells them apart
     wide, wide_times = np.log(g[early:]), times[early:].astype(float)
     g, times = np.log(g[start:]), times[start:].astype(float)
     window = (int(times[0]), int(times[-1]))

@@ -106,8 +106,8 @@ def steepest_direction(g: Rows, p: float) -> Rows:
 def random_in_ball(key: PRNGKeyArray, shape: tuple[int, ...], eps: float | Lengths, p: float) -> Float[Array, "..."]:
     """Points uniform in the balls ‖u‖_p <= eps along the last axis of `shape`, for p >= 1.
 
-    The sign-symmetric law with density ∝ exp(−|t|^p) in each coordinate has directions uniform in the sense of the
-    ball; the length is U^(1/d) (Barthe and others 2005).
+    The sign-symmetric distribution with density ∝ exp(−|t|^p) in each coordinate has directions uniform in the sense of
+    the ball; the length is U^(1/d) (Barthe and others 2005).
 
     >>> u = random_in_ball(jax.random.key(0), (5, 3), 0.5, 2)
     >>> u.shape, bool((p_norm(u, 2) <= 0.5).all())

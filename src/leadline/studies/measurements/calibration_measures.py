@@ -1,4 +1,4 @@
-"""What the calibration instrument measures: scores, their law under calibration, temperature, last-layer posterior."""
+"""What the calibration instrument measures: scores, how they vary under calibration, temperature, last layer."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Laws that values and gradients obey from layer to layer of a subject, beside what was measured of them."""
+"""How values and gradients change from layer to layer of a subject in theory, beside what was measured."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
 from .app import create_app as create_app
 from .guard import Hosts as Hosts
 from .server import serve as serve
-from .studies import ReportShelf as ReportShelf
+from .studies import StudyReports as StudyReports

@@ -20,23 +20,23 @@ from ..runs import Busy, Run, Runs
 from .event_stream import event_stream
 from .guard import Guard, Hosts
 from .run_requests import NoSuchEntry, entry_named, task_of_address, wanted_by
-from .studies import ReportShelf
+from .studies import StudyReports
 
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 _LONGEST_QUERY = 200  # characters
 _TITLES = {400: "Not understood", 404: "Not here", 405: "Not possible", 500: "An error"}
 
 
-def create_app(site: Site, runs: Runs, shelf: ReportShelf, hosts: Hosts) -> ASGIApp:
+def create_app(site: Site, runs: Runs, reports: StudyReports, hosts: Hosts) -> ASGIApp:
     """The explorer; `runs` start and stop with it."""
-    return Guard(_Explorer(site, runs, shelf).application(), hosts)
+    return Guard(_Explorer(site, runs, reports).application(), hosts)
 
 
 class _Explorer:
     """The answers. Those that render pages are plain functions, which Starlette calls in threads of their own."""
 
-    def __init__(self, site: Site, runs: Runs, shelf: ReportShelf):
-        self.site, self.runs, self.shelf = site, runs, shelf
+    def __init__(self, site: Site, runs: Runs, reports: StudyReports):
+        self.site, self.runs, self.reports = site, runs, reports
 
     def application(self) -> Starlette:
         site = self.site
@@ -49,7 +49,7 @@ class _Explorer:
             Route("/errata", self._page(lambda request: site.errata())),
             Route("/library", self._page(lambda request: site.library())),
             Route("/library/{name}", self.library),
-            Route("/studies", self._page(lambda request: site.studies(self.shelf.studies()))),
+            Route("/studies", self._page(lambda request: site.studies(self.reports.studies()))),
             Route("/studies/{name}", self.study),
             Route("/chapters/{name}", self.chapter),
             Route("/entries/{id}", self.entry),
@@ -97,7 +97,7 @@ class _Explorer:
         return HTMLResponse(self.site.entry(entry.id, given, task.seed))
 
     def study(self, request: Request) -> Response:
-        page = self.shelf.page(request.path_params["name"])
+        page = self.reports.page(request.path_params["name"])
         if page is None:
             raise HTTPException(404, "There is no such report; the list of studies has those that there are.")
         return HTMLResponse(page, headers={"Content-Security-Policy": _REPORT_POLICY})

@@ -21,7 +21,7 @@ from ..pages.site import Site
 from ..runs import Runs
 from .app import create_app
 from .guard import Hosts
-from .studies import ReportShelf
+from .studies import StudyReports
 
 PORT = 8765
 _NEXT_PORTS = 100
@@ -40,7 +40,7 @@ def serve(
     open_browser: bool = False,
 ) -> None:
     """Serve the explorer until Ctrl-C or SIGTERM. Without a `port` it is 8765, or the next one that is free."""
-    shelf = ReportShelf(studies)
+    reports = StudyReports(studies)
     with _bound_socket(host, port) as listener:
         hosts = Hosts(host, listener.getsockname()[1], tuple(names))
         if not hosts.local:
@@ -51,7 +51,7 @@ def serve(
         print(f"Leadline's explorer: {hosts.address} (Ctrl-C stops it)", flush=True)
         if open_browser:
             _open(hosts.address)
-        _Server(create_app(Site(known), runs, shelf, hosts), runs).run_until_stopped(listener)
+        _Server(create_app(Site(known), runs, reports, hosts), runs).run_until_stopped(listener)
 
 
 class _Server(uvicorn.Server):

@@ -26,7 +26,7 @@ class Study(NamedTuple):
     page: Path
 
 
-class ReportShelf:
+class StudyReports:
     """The reports in chosen directories and up to two levels below them.
 
     Pages are found by their name in the list and never by a path from an address; a link that leads out of its

@@ -1,19 +1,23 @@
 """All errata, by text and by chapter."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from leadline.evidence import SOURCES, Entry, Finding, entry
 from leadline.presentation.gallery import comparison_rows
 
-from .erratum_pairs import sentence
+from .erratum_pairs import erratum_pairs
 
 
 class ListedErratum(NamedTuple):
+    """A form that a text has wrong, the comparison that shows it, and the one that holds in its place, if reached."""
+
     entry: Entry
     prints: str
     what: str
     sentence: str
+    repaired: str
+    repaired_sentence: str
 
 
 class SourceErrata(NamedTuple):
@@ -30,15 +34,22 @@ def errata(findings: Iterable[Finding]) -> list[SourceErrata]:
     found: dict[str, dict[str, list[ListedErratum]]] = {}
     seen: set[tuple[str, str, str]] = set()
     for finding in findings:
-        for row in comparison_rows(finding):
-            noted = row["c"].erratum
-            if not noted or (noted.by, finding.id, noted.prints) in seen:
-                continue
-            seen.add((noted.by, finding.id, noted.prints))
-            listed = ListedErratum(entry(finding.id), noted.prints, row["c"].what, sentence(row))
-            chapters = found.setdefault(noted.by, {})
-            chapters.setdefault(listed.entry.chapter.capitalize(), []).append(listed)
+        for source, listed in _listed(finding):
+            if (source, finding.id, listed.prints) not in seen:
+                seen.add((source, finding.id, listed.prints))
+                chapters = found.setdefault(source, {})
+                chapters.setdefault(listed.entry.chapter.capitalize(), []).append(listed)
     return [_source(name, found[name]) for name in sorted(found, key=_rank)]
+
+
+def _listed(finding: Finding) -> Iterator[tuple[str, ListedErratum]]:
+    """The errata of a finding, each with the source that has it."""
+    for pair in erratum_pairs(comparison_rows(finding)):
+        repaired = (pair["right"]["c"].what, pair["right"]["sentence"]) if pair["right"] else ("", "")
+        for wrong in pair["wrong"]:
+            for source in wrong["sources"]:
+                told = wrong["prints"], wrong["what"], wrong["sentence"]
+                yield source, ListedErratum(entry(finding.id), *told, *repaired)
 
 
 def _source(name: str, chapters: dict[str, list[Any]]) -> SourceErrata:

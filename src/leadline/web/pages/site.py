@@ -16,7 +16,7 @@ from .errata import errata
 from .falsification_view import falsification_view
 from .finding_view import finding_view
 from .library_objects import library_names, library_object, library_packages, packages_within
-from .same_again import changed, command, python
+from .same_again import command, python
 
 START = (
     "novikoff-bound",
@@ -73,7 +73,7 @@ class Site:
             chapter_title=e.chapter.capitalize(),
             controls=controls(e.parameters, task.parameters),
             seed=seed,
-            run_at_once=self._runs_at_once(task, finding) and not mistake,
+            run_at_once=finding is None and self.draw is None and not mistake,  # nobody should meet an empty page
             objects=[library_object(name) for name in e.shows],
             before=before,
             after=after,
@@ -81,10 +81,6 @@ class Site:
             bibtex="\n".join(SOURCES[s].bibtex for s in e.sources),
             **self._result(task, finding),
         )
-
-    def _runs_at_once(self, task: Task, finding: Finding | None) -> bool:
-        """Nobody should meet an empty page: what is not known is run when its page opens, unless that takes long."""
-        return finding is None and self.draw is None and not (task.entry.slow and not changed(task) and not task.seed)
 
     def library(self) -> str:
         """All packages of the library."""
@@ -120,8 +116,11 @@ class Site:
         return self._page("sources.html", "Sources", sources=told)
 
     def errata(self) -> str:
-        """All errata of the findings that are known, by text and by chapter."""
-        return self._page("errata.html", "Errata", errata=errata(self.known.findings()))
+        """All errata of the findings that are known, by text and by chapter; and entries that have others."""
+        findings = list(self.known.findings())
+        known = {finding.id for finding in findings}
+        others = [Line(e, self.known.state(e.id)) for e in entries() if e.errata and e.id not in known]
+        return self._page("errata.html", "Errata", errata=errata(findings), others=others)
 
     def message(self, title: str, sentence: str, depth: int = 0) -> str:
         return self._page("message.html", title, depth=depth, sentence=sentence)

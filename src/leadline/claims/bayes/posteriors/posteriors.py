@@ -87,7 +87,7 @@ def map_estimation(
     The most probable parameters minimise −ln likelihood − ln prior; Z plays no role. With Gaussian noise and prior
     they depend on σ²α only, and they approach the maximum-likelihood parameters at the rate 1/n.
 
-    $$\theta_{MAP} = \operatorname{argmin}_\theta \; \frac{\|y - f_\theta\|^2}{2 \sigma^2} + \frac{\alpha}{2}
+    $$\theta_{\mathrm{MAP}} = \operatorname{argmin}_\theta \; \frac{\|y - f_\theta\|^2}{2 \sigma^2} + \frac{\alpha}{2}
     \|\theta\|^2$$
 
     Assumes: the energy has one minimum; n is far above σ²α, for the rate.

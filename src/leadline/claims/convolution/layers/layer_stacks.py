@@ -27,7 +27,7 @@ def layer_stack_calculator(
     of a window over all positions takes the 10⁷ weights of a dense layer down to 25. Stride and pooling shrink the
     activations and the dense weights behind them, not the parameters of the convolution.
 
-    $$P = C_{out} (C_{in} K^2 / g + 1), \quad MAC = C_{out} C_{in} K^2 / g \cdot H' W'$$
+    $$P = C_{\mathrm{out}} (C_{in} K^2 / g + 1), \quad \mathrm{MAC} = C_{\mathrm{out}} C_{in} K^2 / g \cdot H' W'$$
 
     Check: A stack of two convolutions (the second with `stride` and `dilation`), pooling and a dense layer is compared
     with the arrays that Equinox makes for it, and the counts are compared with those given in the sources.

@@ -24,11 +24,12 @@ def pac_bayes_training(
 ):
     r"""Training a network on its PAC-Bayes bound.
 
-    Minimise the bound itself, $E_Q$ of a surrogate loss plus $\sqrt{(KL + \ln(2\sqrt n/\delta))/2n}$, over $Q = N(\mu,
-    \mathrm{diag}\, e^{2\rho})$, by gradients through $\theta = \mu + e^\rho \epsilon$. These gradients are unbiased,
-    with less variance than the score function's. Without the KL term the widths shrink and the bound is lost.
+    Minimise the bound itself, $E_Q$ of a surrogate loss plus $\sqrt{(\mathrm{KL} + \ln(2\sqrt n/\delta))/2n}$, over $Q
+    = N(\mu, \mathrm{diag}\, e^{2\rho})$, by gradients through $\theta = \mu + e^\rho \epsilon$. These gradients are
+    unbiased, with less variance than the score function's. Without the KL term the widths shrink and the bound is lost.
 
-    $$\min_{\mu, \rho} E_\epsilon \hat l(\mu + e^\rho \epsilon) + \sqrt{\frac{KL + \ln (2 \sqrt n / \delta)}{2 n}}$$
+    $$\min_{\mu, \rho} E_\epsilon \hat l(\mu + e^\rho \epsilon) + \sqrt{\frac{\mathrm{KL} + \ln (2 \sqrt n / \delta)}{2
+    n}}$$
 
     Assumes: the surrogate lies above the 0-1 error: logistic loss over ln 2.
 
@@ -73,9 +74,13 @@ def pac_bayes_training(
     fallen = at_most(whole[late].mean(), whole[:20].mean(), "objective with the price of KL at the end, at the start")
     yield fallen
     yield at_most(found.sampled_error, run.surrogate[late].mean(), "0-1 error of Q, its surrogate (late mean)")
-    yield at_least(bare.kl[-1], run.kl[-1], "KL at the end of training without its price, with it", strict=True)
+    yield at_least(
+        bare.kl[-1], run.kl[-1], "KL after training without the KL term, against training with it", strict=True
+    )
     paid = at_most(
-        price["unpriced"][-1], price["relaxed"][-1], "price √(·/2n) after updates without the KL part, with it"
+        price["unpriced"][-1],
+        price["relaxed"][-1],
+        "complexity √(·/2n) after updates without the KL term, against with it",
     )
     yield erratum(paid, of=fallen, by="eth", prints="update of θ and σ by the gradient of l̂ alone, to minimise l_PAC")
     shrunk = bare.mean_log_deviation[-1] - bare.mean_log_deviation[0]
@@ -104,7 +109,8 @@ def pac_bayes_certificate(key, steps: OneOf(800, 1000, 1500) = 800, draws: Int(4
     (KL + ln(2√n/δ′))/n. On digits the certificate is informative, more so with a prior trained on half of them; with
     random labels it is vacuous, as it must be.
 
-    $$R(Q) \le kl^{-1} \left( \hat R(Q) \,\middle|\, \frac{KL(Q \| P) + \ln (2 \sqrt n / \delta')}{n} \right)$$
+    $$R(Q) \le \mathrm{kl}^{-1} \left( \hat R(Q) \,\middle|\, \frac{\mathrm{KL}(Q \| P) + \ln (2 \sqrt n / \delta')}{n}
+    \right)$$
 
     Assumes: the prior does not depend on the rows of the bound; the examples are independent.
 

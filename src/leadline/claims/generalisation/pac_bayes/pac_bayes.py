@@ -15,10 +15,10 @@ def change_of_measure(
 ):
     r"""Donsker–Varadhan change of measure.
 
-    An expectation under Q is at most the divergence of Q from P plus the log-moment under P: $E_Q Z \le KL(Q \| P) +
-    \ln E_P e^Z$ for every Q and Z, with equality if and only if Q is P tilted by $e^Z$ (Donsker and Varadhan).
+    An expectation under Q is at most the divergence of Q from P plus the log-moment under P: $E_Q Z \le \mathrm{KL}(Q
+    \| P) + \ln E_P e^Z$ for every Q and Z, with equality if and only if Q is P tilted by $e^Z$ (Donsker and Varadhan).
 
-    $$E_Q Z \le KL(Q \| P) + \ln E_P e^Z$$
+    $$E_Q Z \le \mathrm{KL}(Q \| P) + \ln E_P e^Z$$
 
     Assumes: Q is absolutely continuous with respect to P.
 
@@ -77,8 +77,8 @@ def diagonal_gaussian_kl(
     The divergence of a diagonal Gaussian from an isotropic one is a sum over coordinates, ln(λ/s) + (s² + (μ −
     μ₀)²)/(2λ²) − ½ for each weight. It is the price of a posterior in every PAC-Bayes bound.
 
-    $$KL = \sum_i \left[ \ln \frac{\lambda}{s_i} + \frac{s_i^2 + (\mu_i - \mu_{0 i})^2}{2 \lambda^2} - \frac{1}{2}
-    \right]$$
+    $$\mathrm{KL} = \sum_i \left[ \ln \frac{\lambda}{s_i} + \frac{s_i^2 + (\mu_i - \mu_{0 i})^2}{2 \lambda^2} -
+    \frac{1}{2} \right]$$
 
     Check: Random means and deviations in `dim` dimensions are used, and the formula is compared with the mean over
     `samples` draws from Q.
@@ -116,11 +116,11 @@ def pac_bayes_bound(
 ):
     r"""PAC-Bayes kl bound.
 
-    For a prior fixed before the data, with probability 1 − δ and for all posteriors Q at once, $kl(E_Q \hat R \| E_Q
-    R) \le (KL(Q \| P) + \ln(2\sqrt n/\delta))/n$. It holds although Q is chosen on the data. The relaxed form adds to
-    the training error the square root of half the right-hand side.
+    For a prior fixed before the data, with probability 1 − δ and for all posteriors Q at once, $\mathrm{kl}(E_Q \hat R
+    \| E_Q R) \le (\mathrm{KL}(Q \| P) + \ln(2\sqrt n/\delta))/n$. It holds although Q is chosen on the data. The
+    relaxed form adds to the training error the square root of half the right-hand side.
 
-    $$kl(E_Q \hat R \| E_Q R) \le \frac{KL(Q \| P) + \ln (2 \sqrt n / \delta)}{n}$$
+    $$\mathrm{kl}(E_Q \hat R \| E_Q R) \le \frac{\mathrm{KL}(Q \| P) + \ln (2 \sqrt n / \delta)}{n}$$
 
     Assumes: losses in [0, 1], independent examples, n ≥ 8; P does not depend on the data.
 

@@ -21,7 +21,8 @@ def sloppy_pac_bayes(key, hidden: Int(6, 16) = 8, num_steps: Int(50, 150) = 60, 
     prior's width and cost only their displacement: the price is governed by the number of stiff directions, and the
     bound is at most that of an isotropic posterior.
 
-    $$KL = \frac{1}{2} \sum_k \left[ \frac{s_k^2}{a^2} - 1 - \ln \frac{s_k^2}{a^2} + \frac{d_k^2}{a^2} \right]$$
+    $$\mathrm{KL} = \frac{1}{2} \sum_k \left[ \frac{s_k^2}{a^2} - 1 - \ln \frac{s_k^2}{a^2} + \frac{d_k^2}{a^2}
+    \right]$$
 
     Assumes: the centre of the prior has not seen the rows of the bound; the examples are independent.
 

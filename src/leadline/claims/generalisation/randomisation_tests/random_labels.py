@@ -97,7 +97,7 @@ def memorisation_without_generalisation(
     is above 0.95 in the first case and at chance level in the second. Training error alone says nothing about new
     data.
 
-    $$\hat R = 0 \text{ twice}, \quad R_{true} < 0.05, \quad R_{random} \approx 0.9$$
+    $$\hat R = 0 \text{ twice}, \quad R_{\mathrm{true}} < 0.05, \quad R_{\mathrm{random}} \approx 0.9$$
 
     Assumes: the network has many more parameters than there are training labels.
 

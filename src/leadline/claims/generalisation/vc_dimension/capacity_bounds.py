@@ -25,7 +25,7 @@ def vc_finite_class(key, domain: Int(3, 10) = 8, classes: Int(10, 120) = 60, bit
     A class of |F| members has VC dimension at most log₂|F|, so a network stored in b bits has VC dimension at most b.
     The base is 2: monotone conjunctions of d bits number $2^d$ and reach d, more than $\ln 2^d = 0.69\, d$.
 
-    $$VC(F) \le \log_2 |F|$$
+    $$\mathrm{VC}(F) \le \log_2 |F|$$
 
     Check: The bound is tested on random classes of up to 300 members on `domain` points, on all conjunctions of 2, 3
     and 4 bits, and on every threshold unit of two inputs with `bits` bits for each weight and the bias, on a grid of 5

@@ -35,7 +35,7 @@ def vc_of_relu_networks(key, hidden: Int(1, 3) = 2, width: Int(16, 96, log=True)
     million weights in ten layers this is of order 10⁸, and the schematic bound at 50,000 rows is +126: vacuous by two
     orders of magnitude, though such networks generalise. The same is true of a small network on digits.
 
-    $$c\, p L \ln(p/L) \le VC \le C\, p L \ln p$$
+    $$c\, p L \ln(p/L) \le \mathrm{VC} \le C\, p L \ln p$$
 
     Assumes: constants c and C are not specified: orders only.
 

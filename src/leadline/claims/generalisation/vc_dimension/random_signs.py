@@ -26,7 +26,7 @@ def rademacher_complexity(
     \sigma_i x_i\|$ for linear functions of norm B, at most $\sqrt{2 \ln \Pi(n)/n}$ for classifiers (Massart). It
     bounds every gap at once; a network that fits random labels has a value near 1, and its bound says nothing.
 
-    $$R \le \hat R + 2\, Rad_S(\ell \circ F) + 3 \sqrt{\ln(2/\delta) / (2 n)}$$
+    $$R \le \hat R + 2\, \mathrm{Rad}_S(\ell \circ F) + 3 \sqrt{\ln(2/\delta) / (2 n)}$$
 
     Check: The complexity is computed for the ball of linear functions on n digits, for thresholds on the line (with
     300 data sets for the bound), and for MLPs of width 4, 16 and 64 trained by Adam on random signs of the same

@@ -38,9 +38,9 @@ def feature_map_model(
     run = perceptrons.fit(lifted, y, epochs=100_000)
     yield exactly(run.converged, True, "the perceptron over the quadratic features stops")
     bound = widest.radius**2 / widest.margin**2
-    yield at_most(run.updates, bound, "updates of that perceptron, against R²/γ² in feature space")
+    yield at_most(run.updates, bound, "updates of the perceptron on the features, against R²/γ² in feature space")
     trained = features.FeatureModel(_quadratic, np.asarray(run.weights))
-    yield exactly(trained.predict(x), y, "predictions of that perceptron on the training points")
+    yield exactly(trained.predict(x), y, "predictions of the perceptron on the features, training points")
     tolerance = 1e-11 * max(1.0, float(np.abs(run.weights).max()))
     yield close((run.mistakes * y) @ lifted, run.weights, "Σ αᵢ yᵢ φ(xᵢ), against θ", atol=tolerance)
     lift = features.paraboloid_lift if shape == "circles" else _with_product

@@ -160,7 +160,7 @@ def image_similarity(key, units: Int(64, 256) = 128):
     pairs = {name: features.pair_similarities(f, held) for name, f in spaces.items()}
     auc = {name: features.similarity_auc(f, held) for name, f in spaces.items()}
     pixels, coarse, averaged, layer, output = auc.values()
-    yield reference(pixels, 0.884, "AUC of pixels", digits=2)
+    yield reference(pixels, 0.884, "AUC of the similarity of pixels", digits=2)
     yield reference(coarse, 0.910, "AUC of Gabor features at every second pixel", digits=2)
     for better, worse, what in (
         (coarse, pixels, "Gabor features at every second pixel, against pixels"),

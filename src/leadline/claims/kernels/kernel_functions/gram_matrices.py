@@ -141,7 +141,12 @@ def gram_cost(
     single = kernels.gram_cost_of(10**6, features, dtype=np.float32)
     found, what = [million.entries, million.whole_bytes, single.whole_bytes], "a million points: entries, bytes"
     yield exactly(found, [10**12, 8 * 10**12, 4 * 10**12], f"{what} in double and in single precision")
-    yield close(million.half_bytes / million.whole_bytes, 0.5, "share of the bytes that symmetry leaves", rtol=2e-6)
+    yield close(
+        million.half_bytes / million.whole_bytes,
+        0.5,
+        "share of the bytes of a Gram matrix that symmetry leaves",
+        rtol=2e-6,
+    )
     predicted = [kernels.gram_cost_of(int(n), features).computed_step for n in (100, 1000, 10_000)]
     counted = [_counted_operations(int(n), features) for n in (100, 1000, 10_000)]
     ratio = np.array(counted) / np.array(predicted)
@@ -149,7 +154,9 @@ def gram_cost(
     cost = kernels.gram_cost_of(points, features, dtype=dtype)
     plan = kernels.choose_method(points, features, memory, dtype=dtype)
     fits = cost.whole_bytes <= memory
-    yield exactly(plan.method, "exact" if fits else "features", "method for this size")
+    yield exactly(
+        plan.method, "exact" if fits else "features", "method chosen for this number of points and this memory"
+    )
     yield at_most(plan.bytes, memory, "bytes of the method, against the memory")
     one_more = (plan.rank + 1) * points * dtype.itemsize
     full = at_least(one_more, memory, "bytes of the method with one feature more, against the memory")

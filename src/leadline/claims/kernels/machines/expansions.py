@@ -33,7 +33,7 @@ def kernel_expansion(
     yield close(f.squared_norm() / size**2, theta @ theta / size**2, "αᵀKα, against ‖θ‖²", atol=1e-10)
     yield exactly(f.coefficients.size, points, "coefficients, against stored points")
     two = machines.Expansion(f.kernel, x, np.column_stack([alpha, -2 * alpha]))
-    yield close(two(fresh)[:, 1], -2 * f(fresh), "a second output −2f on the same points", atol=1e-9 * size)
+    yield close(two(fresh)[:, 1], -2 * f(fresh), "expansion with a second output −2f: that output", atol=1e-9 * size)
     line, centres = np.linspace(0, 1, 300)[:, None], np.sort(rng.uniform(0.05, 0.95, (min(points, 6), 1)), axis=0)
     weights, gauss = alpha[: len(centres)], kernels.Gaussian(scale)
     bumps = gauss(line, centres) * weights

@@ -110,7 +110,12 @@ def evaluation_functional_norm(key, x: Real(0.05, 1.0) = 0.3, finest: Int(6, 11)
     heights = np.abs(draws[:, 0]) / np.sqrt(np.mean(draws**2, axis=1))
     yield at_most(heights, square[-1], "|f(0)|/‖f‖ for random steps, against h^(−1/2)", rtol=1e-12)
     f, g = draws[0], draws[1]
-    yield close((2 * f - 3 * g)[0], 2 * f[0] - 3 * g[0], "evaluation is linear on steps, too", atol=1e-12)
+    yield close(
+        (2 * f - 3 * g)[0],
+        2 * f[0] - 3 * g[0],
+        "evaluation of step functions: 2f − 3g at 0, against 2f(0) − 3g(0)",
+        atol=1e-12,
+    )
     bounded = at_most(square[-1], square[0], "|f(0)|/‖f‖ in L₂: the finest grid against the coarsest")
     prints = "Def. 3.13: every evaluation is a linear functional (Riesz, its next step, needs it bounded)"
     yield erratum(bounded, of=unbounded, by="cam", prints=prints)

@@ -63,7 +63,7 @@ def critical_point_report(
     rng = data.generator(key)
     for name, (terms, inertia, label, order) in _KNOWN.items():
         report = landscape.critical_point_report(landscape.quartic_landscape(terms), jnp.zeros(3))
-        labelled = exactly(report.label, label, f"{name} at 0")
+        labelled = exactly(report.label, label, f"kind of the critical point 0 of {name}")
         yield labelled
         yield exactly([*report.inertia, report.order], [*inertia, order], f"{name}: n₋, n₀, n₊, order of the descent")
         if name in ("x³", "−x⁴"):
@@ -74,7 +74,9 @@ def critical_point_report(
     x, y = rng.normal(size=(2, width, 20))
     origin = [jnp.zeros((width, width))] * depth
     report = landscape.critical_point_report(_deep_linear_loss, origin, x, y)
-    yield exactly(report.label, "degenerate saddle", f"linear network of depth {depth} at 0")
+    yield exactly(
+        report.label, "degenerate saddle", f"kind of the critical point 0 of a linear network of depth {depth}"
+    )
     found = [report.negative, report.zero, report.order]
     yield exactly(found, [0, depth * width**2, depth], f"depth {depth} at 0: n₋, n₀ (all), order of the descent")
     size, modes = 51, np.array([int(i) for i in chosen.split()])

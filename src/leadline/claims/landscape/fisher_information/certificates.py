@@ -24,7 +24,8 @@ def sloppy_certificates(
     the Fisher eigenbasis, sloppy directions keep the width of the prior and cost only their displacement. The bound is
     below that of an isotropic posterior and is informative, where the parameter count says nothing.
 
-    $$KL = \frac{1}{2} \sum_k \left[ \frac{s_k^2}{a^2} - 1 - \ln \frac{s_k^2}{a^2} + \frac{d_k^2}{a^2} \right]$$
+    $$\mathrm{KL} = \frac{1}{2} \sum_k \left[ \frac{s_k^2}{a^2} - 1 - \ln \frac{s_k^2}{a^2} + \frac{d_k^2}{a^2}
+    \right]$$
 
     Assumes: the prior N(w₀, a²I) is drawn without the training data; the examples are independent.
 

@@ -67,7 +67,7 @@ def fisher_rank(key, images: Int(10, 200) = 50, hidden: Int(3, 32) = 8, num_step
     most min(p, n(C − 1)): with few data most directions are not seen at all. A count of the inputs alone, without the
     outputs, is too small.
 
-    $$rank\, g \le \min(p, n (C - 1))$$
+    $$\mathrm{rank}\, g \le \min(p, n (C - 1))$$
 
     Check: The rank is computed for tanh networks on digits with 10 classes, at a threshold of 10⁻¹² of λ₁. The numbers
     of the source are `images` = 200 and `hidden` = 32.

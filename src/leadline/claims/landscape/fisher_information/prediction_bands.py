@@ -23,7 +23,8 @@ def prediction_band(
     $\pm\sqrt{2\, \mathrm{tol}\, \nabla f^T g^+ \nabla f}$, which is exact for linear models and unreliable along
     sloppy directions.
 
-    $$\{ f(x; w) : C(w) \le C_{min} + tol \} \approx f(x; \hat w) \pm \sqrt{2\, tol\, \nabla f^T g^{+} \nabla f}$$
+    $$\{ f(x; w) : C(w) \le C_{\mathrm{min}} + \mathrm{tol} \} \approx f(x; \hat w) \pm \sqrt{2\, \mathrm{tol}\, \nabla
+    f^T g^{+} \nabla f}$$
 
     Check: A cubic or another polynomial, and $\sum_k a_k e^{-w_k t}$ with two terms at n times in [0.3, 2]; tol =
     z²/(2n).

@@ -160,7 +160,7 @@ def critical_loss_levels(
 
     The loss at the critical product $W_I$ is the energy of Y less the eigenvalues in I, over 2n.
 
-    $$l(W_I) = \frac{1}{2n} \left[ tr\, \Sigma_{yy} - \sum_{i \in I} \lambda_i \right]$$
+    $$l(W_I) = \frac{1}{2n} \left[ \mathrm{tr}\, \Sigma_{yy} - \sum_{i \in I} \lambda_i \right]$$
 
     Assumes: $\Sigma_{xx}$ is invertible.
     """

@@ -60,7 +60,7 @@ def linear_autoencoder_is_pca(
     if units > 1:
         visits = (np.abs(coarse.losses[:, None] - level) < 0.005 * coarse.losses[0]).sum(0)
         together = np.diff(deep_linear.passage_times(problem, a, b, step_size=step_size)).min() < 4
-        blurred = at_most(visits[1:-1].min(), 19, "from 1e-4: steps at the least visible level")
+        blurred = at_most(visits[1:-1].min(), 19, "starts of size 1e-4: steps spent at the least visible level")
         yield blurred.given(together, "two components within a time of 4")
     clock = step_size * np.arange(min(steps, int(times[-1] * 1.25 / step_size)))
     early = min(len(clock), len(coarse.losses))

@@ -113,8 +113,8 @@ def scalar_output_linear_net(
     has two critical levels: $\mathrm{tr}\, \Sigma_{yy}/2n$, at the family of 0, and the optimum. No critical point of
     rank 1 is a saddle.
 
-    $$\lambda = \Sigma_{yx} \Sigma_{xx}^{-1} \Sigma_{xy}, \quad l \in \{ \frac{tr\,\Sigma_{yy}}{2n},
-    \frac{tr\,\Sigma_{yy} - \lambda}{2n} \}$$
+    $$\lambda = \Sigma_{yx} \Sigma_{xx}^{-1} \Sigma_{xy}, \quad l \in \{ \frac{\mathrm{tr}\,\Sigma_{yy}}{2n},
+    \frac{\mathrm{tr}\,\Sigma_{yy} - \lambda}{2n} \}$$
 
     Assumes: $d_y = 1$; λ > 0.
 

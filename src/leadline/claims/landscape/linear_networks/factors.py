@@ -99,8 +99,13 @@ def block_optimal_factors(key, inputs: Int(3, 10) = 6, outputs: Int(3, 10) = 5, 
     null[[0, -1]] = [[1.0], [-1.0]]
     other = least + null @ rng.normal(size=(1, inputs))
     levels = [problem.factor_loss(doubled, f) for f in (least, other)]
-    yield close(levels, problem.factor_loss(a, best_b), "A with a column twice: least and other optimum", rtol=1e-10)
-    what = "A with a column twice: norm of the least optimum, against the other"
+    yield close(
+        levels,
+        problem.factor_loss(a, best_b),
+        "A with a column twice: loss of the least-norm optimum and of another",
+        rtol=1e-10,
+    )
+    what = "A with a column twice: norm of the least-norm optimum, against another"
     yield at_most(np.linalg.norm(least), np.linalg.norm(other), what)
     direction = rng.normal(size=(width, inputs))
     direction *= np.linalg.norm(best_b) / np.linalg.norm(direction)
@@ -142,7 +147,7 @@ def alternating_least_squares(key, dim: Int(5, 12) = 6, width: Int(1, 4) = 2, ra
     yield close(run.losses[-1], best, "loss in the end, against the least", atol=1e-12)
     saddle = [*range(width - 1), width]  # the eigenvector p + 1 in place of p
     stuck = deep_linear.alternate_factors(problem, problem.eigenvectors[:, saddle], sweeps=3)
-    yield close(stuck.losses, problem.level(saddle), "from an exact saddle: loss over 3 sweeps", rtol=1e-10)
+    yield close(stuck.losses, problem.level(saddle), "start at an exact saddle: loss over 3 sweeps", rtol=1e-10)
     digits = deep_linear.digits_autoencoder()
     begun, _ = deep_linear.gaussian_factors(digits, 4, 1.0, key=jax.random.key(0))  # one start for every key
     real = deep_linear.alternate_factors(digits, begun, sweeps=60)
@@ -153,7 +158,9 @@ def alternating_least_squares(key, dim: Int(5, 12) = 6, width: Int(1, 4) = 2, ra
     needed = _steps_needed(problem, start, goal)
     sweeps = (np.argmax(run.losses <= goal) + 2) // 2
     yield at_most(run.losses.min(), goal, "least loss of alternation, against a millionth of the excess")
-    yield at_least(min(needed.values()), sweeps, "steps of gradient descent and Adam to that goal, against sweeps")
+    yield at_least(
+        min(needed.values()), sweeps, "steps of gradient descent or Adam to a millionth of the excess, against sweeps"
+    )
     title = f"Digits, 4 units: the angle shrinks by {real.contraction():.5f} a sweep, λ₅/λ₄ = {expected:.5f}"
     times = np.arange(61)
     lines = {"λ₅/λ₄ a sweep": (times, real.tangents[50] * expected ** (times - 50.0))}

@@ -20,7 +20,8 @@ def global_minimum_is_truncated(
     terms; gradient descent, stochastic gradient descent and alternating least squares all end there. It is unique
     exactly if λₚ > λₚ₊₁, and alternation takes the longer the closer these two are.
 
-    $$W^* = U_p U_p^T L^*, \; l(W^*) = \frac{1}{2n} \left[ tr\, \Sigma_{yy} - \sum_{k \le p} \lambda_k \right]$$
+    $$W^* = U_p U_p^T L^*, \; l(W^*) = \frac{1}{2n} \left[ \mathrm{tr}\, \Sigma_{yy} - \sum_{k \le p} \lambda_k
+    \right]$$
 
     Assumes: λₚ > λₚ₊₁.
     """
@@ -90,7 +91,7 @@ def no_bad_local_minima(
     ReLU network of the same size on the same data ends at several. It may take long: beside the saddle at 0 the time
     grows as the logarithm of the inverse scale of the start, divided by the steepest negative curvature there.
 
-    $$t_{plateau} \approx \frac{\ln(1/\varepsilon)}{|\lambda_{min}|}$$
+    $$t_{\mathrm{plateau}} \approx \frac{\ln(1/\varepsilon)}{|\lambda_{\mathrm{min}}|}$$
 
     Assumes: squared loss; generic data.
 

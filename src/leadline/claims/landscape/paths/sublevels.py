@@ -34,7 +34,8 @@ def sublevel_components(
     each minimum is born at its value and ends at its lowest pass. In many dimensions a path search can show that two
     points are connected below c; it never shows that they are not.
 
-    $$\Omega(c) = \{\theta : F(\theta) \le c\}, \quad c_{merge}(a, b) = \min_{\gamma: a \to b} \max_t F(\gamma(t))$$
+    $$\Omega(c) = \{\theta : F(\theta) \le c\}, \quad c_{\mathrm{merge}}(a, b) = \min_{\gamma: a \to b} \max_t
+    F(\gamma(t))$$
 
     Check: The tests use (w² − 1)²/4 + cw on a line, (ab − 1)² on a plane, (abc − 1)² in space, a random piecewise
     linear function with `wells` minima, and an elastic band between the two minima of a double well in the plane.

@@ -24,7 +24,7 @@ def distance_travelled(
     w_0\|/\|w_0\|$ falls as the width to the power −½, since the distance itself stays of order 1. Narrow ones go
     farther than their own size, and some never arrive.
 
-    $$\|w_{end} - w_0\| / \|w_0\| \sim m^{-1/2}$$
+    $$\|w_{\mathrm{end}} - w_0\| / \|w_0\| \sim m^{-1/2}$$
 
     Assumes: two-layer ReLU networks in the NTK parametrisation; training to 5% of the initial loss.
 
@@ -36,13 +36,13 @@ def distance_travelled(
     widths = np.unique(np.geomspace(32, largest, 5).round().astype(int))
     wide = [relative_distances(rng, x, y, int(m), seeds, 0.05, 1500) for m in widths]
     relative, arrived = (np.array(part) for part in zip(*wide, strict=True))
-    yield exactly(arrived.mean(), 1.0, f"share that arrives, widths {widths[0]} to {widths[-1]}")
+    yield exactly(arrived.mean(), 1.0, f"share of runs that reach the goal, widths {widths[0]} to {widths[-1]}")
     many = np.repeat(widths, seeds)
     yield slope(many, relative.ravel(), -0.5, "exponent of the width in the relative distance", within=0.1)
     narrow = [relative_distances(rng, x, y, int(m), 40, 0.05, 600) for m in NARROW]
     failed = np.array([1 - np.mean(reached) for _, reached in narrow])
     yield frequency(40 * failed[0], 40, 0.2, "share of networks of width 1 that never arrives", side="at least")
-    yield at_most(failed[-1], failed[0], f"share that fails at width {NARROW[-1]}, against that at width 1")
+    yield at_most(failed[-1], failed[0], f"share of runs that fail at width {NARROW[-1]}, against width 1")
     median = np.array([np.median(r) for r, _ in narrow])
     yield at_least(median[0] / np.median(relative[-1]), 5.0, f"relative distance at width 1 over that at {widths[-1]}")
     middle = np.median(relative, axis=1)

@@ -147,7 +147,7 @@ def training_path_length(
     a detour it took on the model manifold: the ratio is at least 1, and exactly 1 for natural-gradient flow on a
     linear model.
 
-    $$\frac{\int \sqrt{\dot w^T g(w(t)) \dot w}\, dt}{L_{geodesic}} \ge 1$$
+    $$\frac{\int \sqrt{\dot w^T g(w(t)) \dot w}\, dt}{L_{\mathrm{geodesic}}} \ge 1$$
 
     Check: On two exponentials at 6 times, from the rates (1, 6), the paths of gradient descent, stochastic gradient
     descent, natural gradient and Levenberg–Marquardt are measured. The last case is a polynomial, where every geodesic

@@ -82,7 +82,7 @@ def conditioning_slows_descent(
     Nesterov's method and conjugate gradients need a number proportional to √κ. Eigenvalues over D decades give contour
     axes in the ratio $10^{D/2}$ and best single steps in the ratio $10^D$, the larger step for the long axis.
 
-    $$t_{GD} \sim \kappa \ln(1/\varepsilon), \qquad t_{acc} \sim \sqrt{\kappa} \ln(1/\varepsilon)$$
+    $$t_{GD} \sim \kappa \ln(1/\varepsilon), \qquad t_{\mathrm{acc}} \sim \sqrt{\kappa} \ln(1/\varepsilon)$$
 
     Assumes: quadratic; constants known to the methods.
 

@@ -103,7 +103,7 @@ def fisher_drift(
     late Fisher eigenspaces overlap by more than 0.7, and all overlaps are above chance, k/p. Contrary to the source,
     width does not keep the eigenspace of the start: at the larger rate the wider network leaves it further.
 
-    $$overlap(s, t) = \frac{1}{k} \| U_s^T U_t \|_F^2$$
+    $$\mathrm{overlap}(s, t) = \frac{1}{k} \| U_s^T U_t \|_F^2$$
 
     Assumes: late means that the training loss is below 0.1.
 

@@ -60,7 +60,7 @@ def sloppy_spectrum(key, images: Int(60, 200) = 80, hidden: Int(8, 32) = 12, num
     the input correlations do; on white noise of the same shape the spectrum is flatter by more than a decade. The
     Hessian's spectrum, too, is steeper on digits, and less steep than the Fisher spectrum.
 
-    $$D_k = \log_{10} \frac{\lambda_1}{\lambda_k}, \qquad D_k^{digits} > D_k^{noise} + 1$$
+    $$D_k = \log_{10} \frac{\lambda_1}{\lambda_k}, \qquad D_k^{\mathrm{digits}} > D_k^{\mathrm{noise}} + 1$$
 
     Check: The networks are trained by Adam at 0.01 with the labels left as they are, and k is 1.5 times the number of
     images. The size of the source is `images` = 200 and `hidden` = 32.

@@ -144,7 +144,7 @@ def logistic_loss_forms(key, samples: Int(20, 500) = 60, reach: Real(50.0, 1000.
         stable = np.asarray(learning.logistic((2 * y - 1) * z))
         p, q = _sigmoid(z), _sigmoid(-z)
         both = -(y * np.log(p) + (1 - y) * np.log(q))
-        yield close(both, stable, f"both terms, 1 − p as σ(−z), |z| ≤ 30, y = {y}", atol=1e-12)
+        yield close(both, stable, f"loss of both terms, 1 − p as σ(−z), |z| ≤ 30, y = {y}", atol=1e-12)
         yield close(-np.log(q if y == 0 else p), stable, f"−log σ(y′z), |z| ≤ 30, y = {y}", atol=1e-12)
         error = np.abs(_as_written(z, y) - stable)
         # 1 - p is off by half a unit in the last place of 1, which is e^z times that relative to itself.

@@ -53,8 +53,8 @@ def error_terms(
     what the algorithm leaves unoptimised. For linear functions in a ball and squared loss the supremum amounts to two
     trust-region problems, which are solved exactly; for networks, ascent gives a lower bound.
 
-    $$\varepsilon_{app} = \inf_{\mathcal F} R - R^*, \quad \varepsilon_{gen} = \sup_{f \in \mathcal F} |\hat R(f) -
-    R(f)|, \quad \varepsilon_{opt} = \hat R(f_Z) - \inf_{\mathcal F} \hat R$$
+    $$\varepsilon_{\mathrm{app}} = \inf_{\mathcal F} R - R^*, \quad \varepsilon_{\mathrm{gen}} = \sup_{f \in \mathcal F}
+    |\hat R(f) - R(f)|, \quad \varepsilon_{\mathrm{opt}} = \hat R(f_Z) - \inf_{\mathcal F} \hat R$$
 
     Assumes: the distribution is known; a bounded class, for the supremum.
 
@@ -170,7 +170,7 @@ def error_decomposition(
     For every sample, not only on average, the excess risk of the learned function is at most the approximation error
     plus twice the uniform generalisation error plus the optimisation error.
 
-    $$R(f_Z) - R^* \le \varepsilon_{app} + 2\, \varepsilon_{gen} + \varepsilon_{opt}$$
+    $$R(f_Z) - R^* \le \varepsilon_{\mathrm{app}} + 2\, \varepsilon_{\mathrm{gen}} + \varepsilon_{\mathrm{opt}}$$
 
     Assumes: $f_Z$ lies in the class.
 

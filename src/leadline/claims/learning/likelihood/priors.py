@@ -80,8 +80,8 @@ def ridge_is_map(
     With prior θ ~ N(0, τI) and noise N(0, σ²) the posterior mode is ridge regression with γ = σ²/(nτ), which depends
     on n; the posterior is N(mode, (XᵀX/σ² + I/τ)⁻¹).
 
-    $$\hat\theta_{MAP} = \operatorname{argmin}_\theta \frac1n \|X\theta - y\|^2 + \gamma \|\theta\|^2, \quad \gamma =
-    \frac{\sigma^2}{n \tau}$$
+    $$\hat\theta_{\mathrm{MAP}} = \operatorname{argmin}_\theta \frac1n \|X\theta - y\|^2 + \gamma \|\theta\|^2, \quad
+    \gamma = \frac{\sigma^2}{n \tau}$$
 
     Assumes: τ is a variance; no intercept.
 

@@ -95,9 +95,9 @@ def loss_functions(
     error = value["zero_one"]["grid"]
     room = {n: ((cards[n].dominates or 1e6) * value[n]["grid"] - error).min() for n in margin}
     above = [room[n] for n in margin if cards[n].dominates]
-    yield at_least(above, 0.0, "room above the zero-one loss, losses declared above it", atol=1e-12)
+    yield at_least(above, 0.0, "loss less the zero-one loss, losses declared to be above it", atol=1e-12)
     below = [room[n] for n in margin if not cards[n].dominates]
-    yield at_most(below, -1e-12, "room of 10⁶ times the other losses above the zero-one loss", strict=True)
+    yield at_most(below, -1e-12, "10⁶ times the loss less the zero-one loss, all other losses", strict=True)
     calibrated = [cards[n].convex and slope[n]["kink"][2] < 0 for n in margin]
     yield exactly(calibrated, [cards[n].calibrated for n in margin], "convex with a negative slope at 0, as declared")
 

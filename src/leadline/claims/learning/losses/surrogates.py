@@ -132,7 +132,9 @@ def margin_hinge_needed(
     thin = _thin(best, rows, y, 1e-6 * best.margin)
     yield at_most(np.maximum(-y * (rows @ thin), 0).mean(), 0.0, "perceptron loss of a classifier of tiny margin")
     thinnest = margins.data_margin(thin[:2], thin[2], x, y).margin
-    yield at_most(thinnest, 2e-6 * best.margin, "margin of that classifier, a millionth of the widest")
+    yield at_most(
+        thinnest, 2e-6 * best.margin, "margin of a classifier without perceptron loss: a millionth of the widest"
+    )
     loose_, tight_ = (f"median {np.median(m):.2g}" for m in (loose, tight))
     widest = f"γ* = {best.margin:.3g}"
     stopped = figure.histogram(

@@ -25,8 +25,8 @@ def spurious_background(
     accuracy as q grows, and at q = 1 a background stronger than the signal makes it fail completely: learning must
     discard what transmission would keep.
 
-    $$x = y\,a\,\text{bar} + b\,\text{background} + \varepsilon, \qquad P_{train}(b = y) = q, \quad P_{test}(b = y) = 1
-    - q$$
+    $$x = y\,a\,\text{bar} + b\,\text{background} + \varepsilon, \qquad P_{\mathrm{train}}(b = y) = q, \quad
+    P_{\mathrm{test}}(b = y) = 1 - q$$
 
     Assumes: the background carries more signal than the bar.
 

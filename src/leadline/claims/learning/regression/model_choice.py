@@ -147,7 +147,11 @@ def polynomial_overfitting(
     yield at_most(best, points - 2, "degree of least expected test error: not the last")
     ends = test[[0, -1]] - test[best]
     errors = ends.std(axis=1, ddof=1) / np.sqrt(repeats)
-    yield at_least(ends.mean(axis=1) / errors, 2.0, f"excess of both ends over degree {best}, in standard errors")
+    yield at_least(
+        ends.mean(axis=1) / errors,
+        2.0,
+        f"test error of the least and largest degree above degree {best}'s, in standard errors",
+    )
     largest = np.median(size, axis=1)
     yield at_least(largest[-1], 50 * largest[3], "median largest coefficient, against 50 times that of degree 3")
     inside, outside = np.sqrt(train).mean(axis=1), np.median(np.sqrt(test), axis=1)
@@ -219,7 +223,11 @@ def class_size_tradeoff(key, samples: Int(24, 60) = 30, noise: Real(0.3, 0.7) = 
         yield at_most(best, len(sizes) - 2, f"place of the least test risk, {name}: not the last")
         ends = judged[[0, -1]] - judged[best]
         errors = ends.std(axis=1, ddof=1) / np.sqrt(ends.shape[1])
-        yield at_least(ends.mean(axis=1) / errors, 2.0, f"excess of both ends, in standard errors, {name}")
+        yield at_least(
+            ends.mean(axis=1) / errors,
+            2.0,
+            f"test error of the smallest and largest class above the best, in standard errors, {name}",
+        )
         lowest[name] = f"{label} {sizes[best]:.2g}"
         panels.append(_risk_panel(f"{name}: least at {lowest[name]}", label, sizes, train, test))
     past = np.geomspace(samples + 5, 10 * samples, 8)

@@ -103,9 +103,11 @@ def lasso(
     x = rng.normal(size=(samples, dim))
     y = x @ (rng.normal(size=dim) * (np.arange(dim) < dim / 2)) + 2.0 + noise * rng.normal(size=samples)
     ceiling = learning.lasso_ceiling(x, y)
-    yield exactly(learning.lasso(x, y, ceiling * (1 + 1e-9)).weights, 0.0, "weights just above λ_max")
+    yield exactly(
+        learning.lasso(x, y, ceiling * (1 + 1e-9)).weights, 0.0, "lasso weights at a penalty just above λ_max"
+    )
     below = learning.lasso(x, y, ceiling * (1 - 1e-6)).weights
-    yield at_least(jnp.max(jnp.abs(below)), 0.0, "largest weight just below λ_max", strict=True)
+    yield at_least(jnp.max(jnp.abs(below)), 0.0, "largest lasso weight at a penalty just below λ_max", strict=True)
     fit = learning.lasso(x, y, share * ceiling)
     plain = learning.least_squares(x, y).weights
     unpenalised = learning.lasso(x, y, 0.0).weights

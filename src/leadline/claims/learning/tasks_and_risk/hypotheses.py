@@ -156,7 +156,12 @@ def empirical_risk_minimisation(
     yield exactly(none.risk, 0.0, "separable labels: infimum of the logistic risk")
     direction = separable * (features @ none.parameters)
     shrinking = [np.mean(np.logaddexp(0, -t * direction / direction.min())) for t in (1, 3, 10, 30)]
-    yield at_most(np.diff(shrinking), 0.0, "change of the risk further along the direction it names", strict=True)
+    yield at_most(
+        np.diff(shrinking),
+        0.0,
+        "separable labels: change of the risk further along the separating direction",
+        strict=True,
+    )
     doubled = np.hstack([features, features[:, :1]])
     twins = learning.minimise_risk(doubled, y)
     yield exactly(twins.unique, False, "duplicated column: the least-squares minimiser is unique")

@@ -60,14 +60,30 @@ def activations(
 
     close_scaled = np.asarray(everywhere(jnp.asarray(factor * z))[0])
     same = np.all(np.abs(close_scaled - factor * values) <= 1e-12 * (1 + np.abs(close_scaled)), axis=1)
-    yield exactly(same, [f.homogeneous or abs(factor - 1) < 1e-9 for f in facts], "φ(a t) = a φ(t), by name")
+    yield exactly(
+        same,
+        [f.homogeneous or abs(factor - 1) < 1e-9 for f in facts],
+        "activations with φ(a t) = a φ(t), against the table of their facts",
+    )
     mirrored = values[:, ::-1]
-    yield exactly(np.all(np.abs(mirrored + values) < 1e-12, axis=1), [f.odd for f in facts], "odd, by name")
-    yield exactly(np.abs(values).max(axis=1) <= 1, [f.bounded for f in facts], "bounded, by name")
+    yield exactly(
+        np.all(np.abs(mirrored + values) < 1e-12, axis=1),
+        [f.odd for f in facts],
+        "odd activations, against the table of their facts",
+    )
+    yield exactly(
+        np.abs(values).max(axis=1) <= 1,
+        [f.bounded for f in facts],
+        "bounded activations, against the table of their facts",
+    )
     falls = np.diff(values, axis=1).min(axis=1) < -1e-15
-    yield exactly(falls, [f.monotone == "no" for f in facts], "falls somewhere, by name")
+    yield exactly(
+        falls, [f.monotone == "no" for f in facts], "activations that fall somewhere, against the table of their facts"
+    )
     limits = np.all(np.round(values[:, [0, -1]], 3) == [0.0, 1.0], axis=1)
-    yield exactly(limits, [f.sigmoidal for f in facts], "sigmoidal: limits 0 and 1, by name")
+    yield exactly(
+        limits, [f.sigmoidal for f in facts], "activations with limits 0 and 1, against the table of their facts"
+    )
 
     from scipy.optimize import minimize_scalar
     from scipy.special import lambertw

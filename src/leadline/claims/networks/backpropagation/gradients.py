@@ -69,7 +69,7 @@ def gradient_check(
     yield exactly(found["factor 2"].failure.count("is 2 times"), 1, "times that the report of a factor 2 calls it so")
     kink = differentiation.check_gradient(_relu_sum, np.array([distance, 1.0]), np.array([1.0, 1.0]))
     yield exactly(kink["parameter"].kinks, 1, "entries flagged of max(θ₁, 0) + max(θ₂, 0), one of them near the kink")
-    what = "relative error of its gradient, judged by the steps that do not reach the kink"
+    what = "relative error of a gradient near a kink, judged by the steps that do not reach the kink"
     yield at_most(kink.error, kink.tolerance, what)
     at_kink = differentiation.check_gradient(_relu_sum, np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     yield exactly(at_kink["parameter"].set_aside, 1, "entries set aside where θ₁ = 0 is the kink itself")

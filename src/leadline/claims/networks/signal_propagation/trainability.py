@@ -216,7 +216,7 @@ def init_scale_generalisation(key, dim: Int(20, 24) = 20, samples: Int(150, 200)
     than from a small one, where they align with the target. The initial function is subtracted, so that only the scale
     differs.
 
-    $$f(x) = f_{\theta}(x) - f_{\theta_0}(x), \qquad \theta_0 = \alpha\,\theta_{unit}$$
+    $$f(x) = f_{\theta}(x) - f_{\theta_0}(x), \qquad \theta_0 = \alpha\,\theta_{\mathrm{unit}}$$
 
     Assumes: gradient descent with a step size set by the scale, stopped at training loss 10⁻³.
 

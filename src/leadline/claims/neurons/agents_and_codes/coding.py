@@ -31,8 +31,8 @@ def channel_coding_pipeline(
     Compress, protect, send, repair, decompress: a Huffman code stays within one bit of the entropy, the Hamming(7,4)
     code turns a flip rate ε into about 9ε², and quantising the DCT coefficients loses information.
 
-    $$H \le L < H + 1, \qquad P_{block} = 1 - (1-\varepsilon)^7 - 7\varepsilon(1-\varepsilon)^6, \qquad P_{bit} =
-    9\varepsilon^2 + O(\varepsilon^3), \qquad C = 1 - H_2(\varepsilon)$$
+    $$H \le L < H + 1, \qquad P_{\mathrm{block}} = 1 - (1-\varepsilon)^7 - 7\varepsilon(1-\varepsilon)^6, \qquad
+    P_{\mathrm{bit}} = 9\varepsilon^2 + O(\varepsilon^3), \qquad C = 1 - H_2(\varepsilon)$$
 
     Assumes: the code table and the lengths of the packets arrive intact.
 

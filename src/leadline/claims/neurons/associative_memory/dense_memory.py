@@ -134,7 +134,8 @@ def modern_hopfield(
     well-separated pattern.
 
     $$\xi \leftarrow X\,\mathrm{softmax}(\beta X^\top \xi), \quad E(\xi) = -\tfrac{1}{\beta} \log \sum_t e^{\beta x_t
-    \cdot \xi} + \tfrac12 \|\xi\|^2, \qquad \|\xi_{new} - x_t\| \le 2M(N-1)\, e^{-\beta(\Delta_t - 2M\|\xi - x_t\|)}$$
+    \cdot \xi} + \tfrac12 \|\xi\|^2, \qquad \|\xi_{\mathrm{new}} - x_t\| \le 2M(N-1)\, e^{-\beta(\Delta_t - 2M\|\xi -
+    x_t\|)}$$
 
     Check: Random unit vectors, and digits of unit length; a cue is at the distance `noise` of its pattern.
     """

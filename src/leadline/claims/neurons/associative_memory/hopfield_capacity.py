@@ -35,7 +35,7 @@ def hopfield_capacity_transition(key, neurons: Int(500, 4000, log=True) = 1000, 
 
     k_large, k_small, k_middle, k_wrong = jax.random.split(key, 4)
     point, ys = memories.critical_load(), np.linspace(1e-3, 6, 20_001)
-    yield reference(point.load, 0.137906, "critical load", digits=6)
+    yield reference(point.load, 0.137906, "critical load n/d of a Hopfield network", digits=6)
     yield reference(point.overlap, 0.9674, "overlap at the critical load", digits=4)
     residual = ys * (np.sqrt(2 * point.load * 1.0001) + 2 / np.sqrt(np.pi) * np.exp(-(ys**2))) - erf(ys)
     what = "left less right side of the equation just above the critical load: no root"

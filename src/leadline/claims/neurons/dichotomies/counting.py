@@ -36,7 +36,11 @@ def general_position(key, points: Int(4, 24) = 12, dim: Int(2, 5) = 3, angle: Re
     refuted = dichotomies.general_position(collinear)
     yield at_most(refuted.smallest, 1e-12, "smallest singular value with three points on a line through 0")
     yield exactly(refuted.holds, False, "verdict on a set with three points on a line through 0")
-    yield exactly(len(set(refuted.subset) - set(line.tolist())), 0, "points named that are not on that line")
+    yield exactly(
+        len(set(refuted.subset) - set(line.tolist())),
+        0,
+        "points named by a refutation that are not on the planted line",
+    )
     yield exactly(len(refuted.subset), min(3, dim), "points named (at most d are looked at together)")
     spread = np.geomspace(0.001, 60.0, 12)
     measured = [dichotomies.general_position(_pair_at(a, dim, rng)).smallest for a in [angle, *spread]]

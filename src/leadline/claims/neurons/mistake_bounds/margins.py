@@ -47,7 +47,12 @@ def margin(
     again = margins.data_margin(scale * w, scale * b, x, y)
     yield close(again.points, found.points, "margins after scaling (w, b)", rtol=1e-12, atol=1e-12)
     yield exactly(again.support, found.support, "support points after scaling (w, b)")
-    yield close(found.difficulty, (np.linalg.norm(x, axis=1).max() / found.points.min()) ** 2, "R²/γ²", rtol=1e-12)
+    yield close(
+        found.difficulty,
+        (np.linalg.norm(x, axis=1).max() / found.points.min()) ** 2,
+        "R²/γ² of the data, against its definition",
+        rtol=1e-12,
+    )
     score = margins.network_margins(lambda z: scale * (z @ w + b), x, y, last_weights=scale * w)
     yield close(score, found.points, "margin of the same classifier as a network's last layer", rtol=1e-12, atol=1e-12)
     yield exactly(_refuses(lambda: margins.point_margins(0 * w, b, x, y)), "ValueError", "answer at w = 0")

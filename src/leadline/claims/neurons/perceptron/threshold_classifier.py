@@ -86,7 +86,12 @@ def hyperplane_distance(
     yield close(formula, distance, "|w·x + b|/‖w‖ against the least distance", atol=1e-9)
     yield close(perceptrons.foot(w, bias, x), nearest, "foot of the perpendicular", atol=1e-9)
     origin = _nearest_on_plane(w, bias, np.zeros((1, dim)))[0]
-    yield close(plane_offset(w, bias), origin @ w / weight_norm, "offset −b/‖w‖", atol=1e-9)
+    yield close(
+        plane_offset(w, bias),
+        origin @ w / weight_norm,
+        "offset −b/‖w‖ of the plane, against that of a point on it",
+        atol=1e-9,
+    )
     lifted = np.hstack([x, np.ones((points, 1))])
     distance_lifted = np.linalg.norm(lifted - _nearest_on_plane(np.append(w, bias), 0.0, lifted), axis=1)
     quotient = np.abs(absorbed_distance(w, bias, x))

@@ -30,8 +30,8 @@ def spiking_neuron(
     Two membranes that fire: Hodgkin and Huxley's axon, whose firing rate jumps at onset and whose spikes peak below
     +50 mV, and the leaky integrate-and-fire unit, whose firing rate has a closed form.
 
-    $$C \dot V = I - g_{Na} m^3 h (V - E_{Na}) - g_K n^4 (V - E_K) - g_L (V - E_L), \quad r(I) = \frac{1}{t_{ref} +
-    \tau \ln \frac{RI}{RI - (V_{th} - E)}}$$
+    $$C \dot V = I - g_{Na} m^3 h (V - E_{Na}) - g_K n^4 (V - E_K) - g_L (V - E_L), \quad r(I) =
+    \frac{1}{t_{\mathrm{ref}} + \tau \ln \frac{RI}{RI - (V_{th} - E)}}$$
 
     Assumes: a constant current is switched on at rest; squid constants at 6.3 °C (for the reference numbers).
 

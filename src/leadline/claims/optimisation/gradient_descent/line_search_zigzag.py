@@ -59,7 +59,9 @@ def exact_line_search_zigzag(
     yield at_most(np.mean(drawn[0]), worst, "mean factor of the first step from 200 random starts", strict=True)
     fixed = bowl.descent(rng.normal(size=(200, dimension)), 2 / (1 + condition), 1)
     ratio = bowl.value(fixed[1]) / bowl.value(fixed[0])
-    yield at_most(ratio, worst, "factor of the gap of one step 2/(m + L): the same bound", rtol=1e-9)
+    yield at_most(
+        ratio, worst, "factor of the gap in one step of size 2/(m + L), against ((κ − 1)/(κ + 1))²", rtol=1e-9
+    )
     ends = np.linalg.eigh(hessian)[1][:, [0, -1]].T
     attained = bowl.value(ends - 2 / (1 + condition) * bowl.gradient(ends)) / bowl.value(ends)
     yield close(attained, worst, "factor of the gap of the step 2/(m + L) from the end eigenvectors", atol=1e-10)

@@ -32,7 +32,12 @@ def momentum_versus_condition_number(key, condition: Real(2.0, 1e5, log=True) = 
     yield reference(rhos, [0.5195, 0.8182, 0.9387, 0.9802], "ρ(κ) at κ = 10, 100, 1000, 10⁴", digits=4)
     best, _ = best_momentum("nesterov", 1 / condition, condition, 1.0)
     yield close(best, formula(condition), "best ρ by search, against the formula", atol=1e-4)
-    yield close(1 / (1 - formula(condition)), (np.sqrt(condition) + 1) / 2, "memory 1/(1 − ρ)", rtol=1e-9)
+    yield close(
+        1 / (1 - formula(condition)),
+        (np.sqrt(condition) + 1) / 2,
+        "1/(1 − ρ) at the best ρ, against (√κ + 1)/2",
+        rtol=1e-9,
+    )
     none, best = (optimisation.equivalent_friction(1 / condition, rho) for rho in (0.0, formula(condition)))
     friction = at_most(best, none, "friction at the best ρ, against that at ρ = 0", strict=True)
     yield friction

@@ -31,7 +31,7 @@ def boundary_detector(
     further, such as PGD at twice the radius, has margins like those of clean images, or larger ones, and this detector
     no longer sees it.
 
-    $$AUC = P(m(x_{adv}) < m(x_{clean})), \quad m = f_{(1)} - f_{(2)}$$
+    $$\mathrm{AUC} = P(m(x_{\mathrm{adv}}) < m(x_{\mathrm{clean}})), \quad m = f_{(1)} - f_{(2)}$$
 
     Assumes: a measurement on one network and 100 test digits.
 
@@ -77,7 +77,7 @@ def single_step_gap(key, eps: Real(0.1, 0.4) = 0.3, epochs: Int(20, 120) = 60, n
     with ε for a network. A network trained against the single step can look robust to it and not be: the gap to PGD,
     and transferred attacks stronger than those of its own gradient, reveal it.
 
-    $$acc_{PGD}(\epsilon) \le acc_{FGSM}(\epsilon)$$
+    $$\mathrm{acc}_{\mathrm{PGD}}(\epsilon) \le \mathrm{acc}_{\mathrm{FGSM}}(\epsilon)$$
 
     Assumes: on networks this is a measurement; that there is no gap needs two classes with linear scores.
 

@@ -31,7 +31,7 @@ def fgsm(key, dim: Int(2, 10) = 8, eps: Real(0.01, 0.3, log=True) = 0.1, network
     scores it is the best change of its size: the margin falls by exactly ε‖w‖₁. Pixels with zero gradient stay as they
     are. On a network it fools far more images than noise of the same size.
 
-    $$\eta = \epsilon \, sign(\nabla_x \ell), \quad w \cdot (x + \eta) = w \cdot x - \epsilon \|w\|_1$$
+    $$\eta = \epsilon \, \mathrm{sign}(\nabla_x \ell), \quad w \cdot (x + \eta) = w \cdot x - \epsilon \|w\|_1$$
 
     Assumes: the step is exactly optimal for two classes with linear scores; the network's accuracies are a
     measurement.
@@ -134,7 +134,7 @@ def projection_is_not_rescaling(
     the projection leaves inner points alone and, for p = ∞, clips coordinates. With rescaling, ascent misses a maximum
     inside the ball, and attacks on digits are no stronger on average.
 
-    $$\Pi_\infty(z) = clip(z, -\epsilon, \epsilon) \ne \epsilon z / \|z\|_\infty$$
+    $$\Pi_\infty(z) = \mathrm{clip}(z, -\epsilon, \epsilon) \ne \epsilon z / \|z\|_\infty$$
 
     Assumes: the comparison on digits is a measurement.
 

@@ -30,8 +30,9 @@ def deepfool(key, norm: OneOf("2", "inf") = "2", network: Int(0, 4) = 0, bend: R
     another: this takes one step and is exact for linear scores. On the digits network all attacks succeed in hardly
     more than one step, within 15 % of a bisection over PGD in the median.
 
-    $$\eta \leftarrow \eta + \frac{|f_k - f_y|}{\|w_k\|_q} u_k, \quad k = argmin_k \frac{|f_k - f_y|}{\|w_k\|_q}, \quad
-    w_k = \nabla (f_k - f_y), \; u_k = argmax_{\|u\|_p \le 1} w_k \cdot u$$
+    $$\eta \leftarrow \eta + \frac{|f_k - f_y|}{\|w_k\|_q} u_k, \quad
+    k = \mathrm{argmin}_k \frac{|f_k - f_y|}{\|w_k\|_q}, \quad w_k = \nabla (f_k - f_y),
+    \; u_k = \mathrm{argmax}_{\|u\|_p \le 1} w_k \cdot u$$
 
     Assumes: the network's ratios are a measurement; inputs are not clipped.
 
@@ -83,7 +84,7 @@ def adversarial_radius(key, norm: OneOf("2", "inf") = "2", network: Int(0, 4) = 
     exact for linear scores. On the digits network half the images are fooled by a change of about 0.48 in the 2-norm,
     an eighth of the length of a typical image.
 
-    $$\hat r(x) = \min \{ \|\eta\|_p : \eta \; found, \; f(x + \eta) \ne f(x) \} \ge r(x)$$
+    $$\hat r(x) = \min \{ \|\eta\|_p : \eta \; \mathrm{found}, \; f(x + \eta) \ne f(x) \} \ge r(x)$$
 
     Assumes: inputs are not clipped; the network's radii are a measurement.
 

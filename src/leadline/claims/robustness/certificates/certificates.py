@@ -155,7 +155,7 @@ def robust_loss(key, norm: OneOf("2", "inf") = "inf", hidden: Int(4, 24) = 12, l
     and Lipschitz certificates allow from above. For a linear classifier of two classes both ends agree; for networks
     the gap shows how little is known.
 
-    $$l(x + \eta_{PGD}) \le \max_{\|\eta\|_p \le \epsilon} l(x + \eta) \le l(\underline{f_y - f_k})$$
+    $$l(x + \eta_{\mathrm{PGD}}) \le \max_{\|\eta\|_p \le \epsilon} l(x + \eta) \le l(\underline{f_y - f_k})$$
 
     Check: The data are 100 points of two moons. A linear classifier and a ReLU network 2-hidden-2 are bracketed at six
     radii up to `largest`.
@@ -201,7 +201,7 @@ def attack_certificate_sandwich(
     Certificate ≤ true radius ≤ attack, for every input and network. For small ReLU networks the true radius is found
     exactly, by one quadratic programme for each activation region; for linear models all three coincide.
 
-    $$r_{certified}(x) \le r(x) \le r_{attack}(x)$$
+    $$r_{\mathrm{certified}}(x) \le r(x) \le r_{\mathrm{attack}}(x)$$
 
     Assumes: the input is classified correctly.
 

@@ -214,7 +214,7 @@ def robustness_accuracy_tradeoff(
     adversarial training at ε = 0.1 costs less than 3 %, and at 0.3 more; interval training costs more than adversarial
     training at the same radius.
 
-    $$acc_{clean}(\epsilon_{train}) - acc_{clean}(0)$$
+    $$\mathrm{acc}_{\mathrm{clean}}(\epsilon_{\mathrm{train}}) - \mathrm{acc}_{\mathrm{clean}}(0)$$
 
     Check: MLPs d-64-64-10 are trained, all seeds of a radius in one program; the second data set is 1500 images of
     Fashion-MNIST reduced to 14 × 14 pixels. The cost at ε = 0.1 depends on the size: over 5 seeds the clean accuracy

@@ -43,7 +43,8 @@ def averaged_sgd_rate_strongly_convex(key, scale: Real(0.5, 2.0) = 1.0, runs: In
     For an m-strongly convex loss that need not be smooth, with step size 1/(mt), the uniform average has gap O(log
     T/T), and the logarithm is real at the edge of a constraint; the average of the last half has gap O(1/T).
 
-    $$E\, gap(\bar w_T) = O\!\left(\frac{\log T}{T}\right), \qquad E\, gap(\bar w_{T/2..T}) = O\!\left(\frac1T\right)$$
+    $$E\, \mathrm{gap}(\bar w_T) = O\!\left(\frac{\log T}{T}\right),
+    \qquad E\, \mathrm{gap}(\bar w_{T/2..T}) = O\!\left(\frac1T\right)$$
 
     Assumes: l is m-strongly convex; ηₜ = c/(mt).
 
@@ -96,7 +97,7 @@ def averaged_sgd_rate_strongly_convex_smooth(
     On a smooth strongly convex loss SGD has gap O(1/t). The step size c/t degrades to $t^{-2cm}$ when c is small; step
     sizes c t⁻ᵃ, ½ < a < 1, with averaging reach tr(H⁻¹C)/(2t) for every c, though forgetting the start can be slow.
 
-    $$t \cdot E\, gap(\bar w_t) \to \tfrac12\, tr(H^{-1} C)$$
+    $$t \cdot E\, \mathrm{gap}(\bar w_t) \to \tfrac12\, \mathrm{tr}(H^{-1} C)$$
 
     Assumes: a quadratic with additive noise, for the exact numbers.
 

@@ -127,7 +127,7 @@ def averaging_reduces_variance(
     With a constant step size on a quadratic the last iterate stays at the floor η tr C/(4b), while the mean of T
     iterates has gap tr(H⁻¹C)/(2bT), whatever the step size, plus a bias of order 1/(ηT)² that burn-in removes.
 
-    $$E\, gap(\bar w_T) \approx \frac{tr(H^{-1} C)}{2 b T}$$
+    $$E\, \mathrm{gap}(\bar w_T) \approx \frac{\mathrm{tr}(H^{-1} C)}{2 b T}$$
 
     Assumes: a quadratic, or a loss that is nearly one where the noise takes w.
 
@@ -192,7 +192,7 @@ def ema_averaging_variance(
     a}{1-\rho a}$ of its variance: little is gained unless the average is longer than the path's correlation time. It
     lags a moving mean by ρ/(1 − ρ) steps.
 
-    $$\frac{Var\, u}{Var\, w} = \frac{1-\rho}{1+\rho} \cdot \frac{1 + \rho a}{1 - \rho a}$$
+    $$\frac{\mathrm{Var}\, u}{\mathrm{Var}\, w} = \frac{1-\rho}{1+\rho} \cdot \frac{1 + \rho a}{1 - \rho a}$$
 
     Assumes: the path is stationary with autocorrelation aᵏ, where a = 1 − ηh for SGD on a quadratic.
 

@@ -63,8 +63,12 @@ def gradient_noise_spectrum(
     dense = np.linalg.eigvalsh(covariance)[::-1]
     rank = min(59, flat.shape[1])
     yield close(noise.spectrum, dense[:rank], "eigenvalues of C: Gram matrix, against dense C", atol=1e-10 * dense[0])
-    yield close(noise.trace.value, np.trace(covariance), "tr C", rtol=1e-10)
-    yield close(noise.gradient_square.value, np.sum(flat.mean(0) ** 2), "‖g‖²", rtol=1e-9)
+    yield close(
+        noise.trace.value, np.trace(covariance), "tr C, against the covariance matrix of all gradients", rtol=1e-10
+    )
+    yield close(
+        noise.gradient_square.value, np.sum(flat.mean(0) ** 2), "‖g‖², against the mean of all gradients", rtol=1e-9
+    )
     yield at_most(noise.count_above(threshold), rank, "eigenvalues above the threshold, against min(n − 1, p)")
     yield at_most(noise.effective_rank, rank, "effective rank, against min(n − 1, p)", rtol=1e-12)
     gram, covered = first_gradients @ first_gradients.T, 0

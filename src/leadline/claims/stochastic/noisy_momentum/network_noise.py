@@ -121,8 +121,10 @@ def gradient_covariance_low_rank(
     shares = np.array([noise.count_above(threshold) / p for noise in found.values()])
     ranks = np.array([noise.effective_rank for noise in found.values()])
     scales = np.array([noise.noise_scale.value for noise in found.values()])
-    yield at_most(shares, 0.2, f"share of {p} eigenvalues above {threshold:.1g} of the largest, four times")
-    yield at_most(ranks / p, 0.03, "effective rank (tr C)²/tr C² over p, four times")
+    yield at_most(
+        shares, 0.2, f"share of {p} eigenvalues above {threshold:.1g} of the largest, at four times in training"
+    )
+    yield at_most(ranks / p, 0.03, "effective rank (tr C)²/tr C² over p, at four times in training")
     yield at_least(scales, 1.0, "noise scale tr C/‖g‖²: low rank with large noise")
     points = {
         f"step {t}": (np.arange(1, examples), (s.spectrum / s.spectrum[0])[: examples - 1]) for t, s in found.items()

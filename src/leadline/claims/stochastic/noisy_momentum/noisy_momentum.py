@@ -40,8 +40,8 @@ def momentum_does_not_accelerate_sgd(
     bounded and iterations stay proportional to κ. Nesterov's method keeps √κ if and only if K < 3; with batches, if
     and only if b > (K − 1)/2.
 
-    $$\eta h < \frac{2 (1 - \rho^2)}{(1 - \rho) + (1 + \rho)(K - 1)} \;\text{(heavy ball)}, \qquad \eta h_{max} <
-    \frac{2 (3 - K)}{3 K} \;\text{(Nesterov, } \rho \to 1)$$
+    $$\eta h < \frac{2 (1 - \rho^2)}{(1 - \rho) + (1 + \rho)(K - 1)} \;\text{(heavy ball)}, \qquad
+    \eta h_{\mathrm{max}} < \frac{2 (3 - K)}{3 K} \;\text{(Nesterov, } \rho \to 1)$$
 
     Assumes: decoupled coordinates; independent factors q with E q = 1, E q² = K.
     """

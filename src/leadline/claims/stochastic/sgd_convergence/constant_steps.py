@@ -23,7 +23,7 @@ def sgd_rate_constant_step(
     With step size η ≤ 1/(Lσ), after t updates the expected gap of SGD is at most F + (1 − ηm)ᵗ(gap₀ − F), F =
     ηLσ₀/(2m): linear convergence down to a floor proportional to the step size.
 
-    $$E\, gap_t \le F + (1 - \eta m)^t (gap_0 - F), \quad F = \frac{\eta L \sigma_0}{2 m}$$
+    $$E\, \mathrm{gap}_t \le F + (1 - \eta m)^t (\mathrm{gap}_0 - F), \quad F = \frac{\eta L \sigma_0}{2 m}$$
 
     Assumes: l is m-strongly convex and L-smooth; E‖gᵢ‖² ≤ σ₀ + σ‖g‖²; η ≤ 1/(Lσ).
 
@@ -86,7 +86,7 @@ def sgd_constant_step_distance(
     If every example's loss is convex and Lₘₐₓ-smooth and η < 1/Lₘₐₓ, then E‖wᵗ − w*‖² ≤ Aᵗ‖w⁰ − w*‖² + B: an
     exponential phase, then a floor set by the noise at w*; without noise there, convergence is linear.
 
-    $$A = 1 - 2 \eta m (1 - \eta L_{max}), \quad B = \frac{\eta \sigma_*^2}{m (1 - \eta L_{max})}$$
+    $$A = 1 - 2 \eta m (1 - \eta L_{\mathrm{max}}), \quad B = \frac{\eta \sigma_*^2}{m (1 - \eta L_{\mathrm{max}})}$$
 
     Assumes: l is m-strongly convex; each lⁱ is convex and Lₘₐₓ-smooth; η < 1/Lₘₐₓ.
     """

@@ -19,7 +19,8 @@ def sgd_slower_than_gd(
     On a strongly convex loss SGD needs O(1/ε) iterations where gradient descent needs O(κ log 1/ε). Counted in
     gradients of single examples, gradient descent pays n times more per iteration, so SGD wins at low accuracy.
 
-    $$T_{SGD} = O(1/\epsilon), \qquad T_{GD} = O(\kappa \log 1/\epsilon), \qquad cost_{GD} = n\, T_{GD}$$
+    $$T_{\mathrm{SGD}} = O(1/\epsilon),
+    \qquad T_{GD} = O(\kappa \log 1/\epsilon), \qquad \mathrm{cost}_{GD} = n\, T_{GD}$$
 
     Assumes: l is strongly convex and smooth.
 

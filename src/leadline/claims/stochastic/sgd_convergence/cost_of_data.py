@@ -60,7 +60,7 @@ def sgd_cost_independent_of_n(key, tolerance: Real(0.02, 0.03) = 0.02, repeats: 
     linearly. If the accuracy must rise with the data, as in tomography, the order is reversed: conjugate gradients
     win.
 
-    $$cost_{SGD}(n) = O(1), \qquad cost_{GD}(n) = O(n)$$
+    $$\mathrm{cost}_{\mathrm{SGD}}(n) = O(1), \qquad \mathrm{cost}_{GD}(n) = O(n)$$
 
     Assumes: n is large enough for the training error to be that of the population.
 

@@ -77,8 +77,8 @@ def sgd_rate_decaying_step(
     \cdot \mathrm{gap} \to \frac{c^2 h \sigma^2}{2(2ch - 1)}$ if 2ch > 1, but only $t^{-2ch}$ if 2ch < 1: it is not
     robust to an unknown m.
 
-    $$E\, gap(w^t) \le \frac{\nu}{t + t_0}, \quad \nu = \max\left\{\frac{\beta^2 L \sigma_0}{2(\beta m - 1)}, (t_0 +
-    1)\, gap(w^1)\right\}$$
+    $$E\, \mathrm{gap}(w^t) \le \frac{\nu}{t + t_0}, \quad \nu = \max\left\{\frac{\beta^2 L \sigma_0}{2(\beta m - 1)},
+    (t_0 + 1)\, \mathrm{gap}(w^1)\right\}$$
 
     Assumes: β > 1/m; η₁ ≤ 1/(Lσ).
 

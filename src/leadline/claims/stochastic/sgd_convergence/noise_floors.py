@@ -19,7 +19,7 @@ def sgd_noise_floor(
     where C is the covariance of single gradients at w* in the eigenbasis of the Hessian: about η tr C/(4b), whatever
     the Hessian. Nothing is fitted; the general guarantee is 2κ times larger.
 
-    $$gap_\infty = \frac{\eta}{4 b} \sum_j \frac{C_{jj}}{1 - \eta \lambda_j / 2}$$
+    $$\mathrm{gap}_\infty = \frac{\eta}{4 b} \sum_j \frac{C_{jj}}{1 - \eta \lambda_j / 2}$$
 
     Assumes: the loss is nearly quadratic where the noise takes w (floor below 0.01); T η m ≥ 10.
 
@@ -78,7 +78,7 @@ def sgd_interpolation_linear_rate(
     most 1 − ηm per step, though its gradients are still noisy (σ > 1); noise s in the labels restores a floor
     proportional to s².
 
-    $$\sigma_0 = 0 \;\Rightarrow\; E\, gap_t \le (1 - \eta m)^t gap_0$$
+    $$\sigma_0 = 0 \;\Rightarrow\; E\, \mathrm{gap}_t \le (1 - \eta m)^t \mathrm{gap}_0$$
 
     Assumes: gᵢ(w*) = 0 for every i; η ≤ 1/(Lσ).
 

@@ -121,7 +121,8 @@ def line_search_in_sgd(key, noise: Real(0.05, 2.0, log=True) = 0.5, sufficient: 
     Under noise a line search optimises the wrong objective: it ends no lower than a tuned constant step size, at extra
     cost. Where every example can be fitted it works: linear convergence without knowing L.
 
-    $$\text{noisy: } gap_T \ge \min_\eta gap_T(\eta), \qquad \text{fitted: } gap_T \to 0 \text{ linearly}$$
+    $$\text{noisy: } \mathrm{gap}_T \ge \min_\eta \mathrm{gap}_T(\eta),
+    \qquad \text{fitted: } \mathrm{gap}_T \to 0 \text{ linearly}$$
 
     Check: 20 seeds of 400 gradients, b = 4, on least squares with 40 examples in 5 dimensions; constant steps exactly.
     """

@@ -40,8 +40,8 @@ def pca_embedding(points: Float[np.ndarray, "m n"]) -> Embedding:
 def intensive_distances(probabilities: Float[np.ndarray, "m n c"]) -> Float[np.ndarray, "m m"]:
     """−(1/n) Σᵢ ln Σ_c √(p_{ui}(c) p_{vi}(c)): the Bhattacharyya distance of models u, v per probe input.
 
-    The limit of no data of the squared Hellinger distance of the laws of n labels (Quinn et al. 2019), so that it does
-    not saturate for many probes; for near models it is ⅛ of the squared Fisher distance.
+    The limit of no data of the squared Hellinger distance of the distributions of n labels (Quinn et al. 2019), so that
+    it does not saturate for many probes; for near models it is ⅛ of the squared Fisher distance.
 
     >>> intensive_distances(np.array([[[0.5, 0.5]], [[1.0, 0.0]]]))[0, 1].round(6).tolist()  # ln √2
     0.346574
