@@ -59,14 +59,20 @@ def wanted(kind, seconds, page=""):
     return Wanted(kind, entry("sample-holds"), budget=seconds, page=page)
 
 
-def on_a_clock(scene):
+def on_a_clock(scene, **options):
+    async def whole():
+        runs = TimedRuns(**options)
+        try:
+            return await scene(runs)
+        finally:
+            await runs.stop()
+
     with asyncio.Runner(loop_factory=ClockedLoop) as runner:
-        return runner.run(scene())
+        return runner.run(whole())
 
 
 def test_who_fills_the_queue_with_searches_keeps_nobody_waiting():
-    async def scene():
-        runs = TimedRuns(slots=2, each=16)
+    async def scene(runs):
         for _ in range(16):
             runs.ask(wanted("falsify", 300.0), "greedy")
         await asyncio.sleep(10.0)
@@ -76,15 +82,14 @@ def test_who_fills_the_queue_with_searches_keeps_nobody_waiting():
         await asyncio.sleep(50.0)
         return list(runs.begun)
 
-    begun = on_a_clock(scene)
+    begun = on_a_clock(scene, slots=2, each=16)
     assert begun[0] == (0.0, "greedy", "falsify")
     # One slot is left to the others, who take it in turns.
     assert begun[1:] == [(10.0 + 5.0 * turn, visitor, "check") for turn, visitor in enumerate("abcabc")]
 
 
 def test_with_one_slot_a_visitor_waits_for_one_run_of_another_and_not_for_all():
-    async def scene():
-        runs = TimedRuns(slots=1)
+    async def scene(runs):
         for _ in range(5):
             runs.ask(wanted("check", 60.0), "greedy")
         await asyncio.sleep(1.0)
@@ -93,7 +98,7 @@ def test_with_one_slot_a_visitor_waits_for_one_run_of_another_and_not_for_all():
         await asyncio.sleep(1000.0)
         return place.value["position"], [(when, who) for when, who, _ in runs.begun]
 
-    position, begun = on_a_clock(scene)
+    position, begun = on_a_clock(scene, slots=1)
     assert position == 1
     assert begun == [
         (0.0, "greedy"),
@@ -120,20 +125,18 @@ def test_a_stream_of_new_visitors_passes_nobody_for_ever():
 
 
 def test_one_visitor_alone_has_every_slot_for_checks_and_searches_one_less():
-    async def scene():
-        runs = TimedRuns(slots=3)
+    async def scene(runs):
         for _ in range(3):
             runs.ask(wanted("falsify", 50.0), "alone")
         searches = runs.running
         runs.ask(wanted("check", 50.0), "alone")
         return searches, runs.running, runs.queued
 
-    assert on_a_clock(scene) == (2, 3, 1)
+    assert on_a_clock(scene, slots=3) == (2, 3, 1)
 
 
 def test_each_visitor_has_a_limit_that_is_said_in_a_sentence_and_holds_for_no_other():
-    async def scene():
-        runs = TimedRuns(slots=1, each=3, waiting=5)
+    async def scene(runs):
         for _ in range(4):
             runs.ask(wanted("check", 60.0), "greedy")
         with pytest.raises(Busy, match=r"^3 of your runs wait already; try again when some are done\.$"):
@@ -144,19 +147,18 @@ def test_each_visitor_has_a_limit_that_is_said_in_a_sentence_and_holds_for_no_ot
             runs.ask(wanted("check", 60.0), "c")
         return runs.queued
 
-    assert on_a_clock(scene) == 5
+    assert on_a_clock(scene, slots=1, each=3, waiting=5) == 5
 
 
 def test_a_page_of_one_visitor_replaces_no_run_of_another():
-    async def scene():
-        runs = TimedRuns(slots=1)
+    async def scene(runs):
         first = runs.ask(wanted("check", 60.0, page="entry"), "a")
         runs.ask(wanted("check", 60.0, page="entry"), "b")
         untouched = first.end
         runs.ask(wanted("check", 60.0, page="entry"), "a")
         return untouched, first.end.value
 
-    assert on_a_clock(scene) == (None, "replaced")
+    assert on_a_clock(scene, slots=1) == (None, "replaced")
 
 
 def test_what_is_removed_is_not_taken_and_an_empty_visitor_has_no_turn():
