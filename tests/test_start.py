@@ -40,3 +40,28 @@ def test_an_entry_that_runs_imports_its_own_module_and_no_other_of_its_chapter()
     seen = modules_after("import leadline; leadline.check('margin-sign')")
     assert seen & set(claims.modules()) == {entry("margin-sign").module}
     assert not seen & {"sklearn", "vl_convert.vl_convert"}  # nothing is drawn
+
+
+def test_pages_made_in_many_threads_parse_no_source_and_import_nothing_of_the_library():
+    """Python 3.11 fails now and then where several threads parse, and an import of the library parses its stubs."""
+    seen = modules_after(
+        "import ast, sys\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from leadline import claims\n"
+        "from leadline.evidence import entries\n"
+        "from leadline.presentation.library import library_names\n"
+        "from leadline.web.book import BookFindings\n"
+        "from leadline.web.pages.site import Site\n"
+        "claims.load()\n"
+        "site = Site(BookFindings([]))\n"
+        "def parse(*arguments, **options):\n"
+        "    raise SystemError('parsed in a request thread')\n"
+        "ast.parse = parse\n"
+        "pages = [lambda name=name: site.of_library(name) for name in library_names()[::9]]\n"
+        "pages += [lambda id=e.id: site.entry(id) for e in entries()[::9]]\n"
+        "pages += 8 * [site.home, site.library, site.sources, site.errata, lambda: site.search('margin')]\n"
+        "with ThreadPoolExecutor(16) as threads:\n"
+        "    assert all(threads.map(lambda make: make(), pages))"
+    )
+    assert "leadline.presentation.library.offer" in seen
+    assert not seen & {"jax", "leadline.kernels", "leadline.optimisation", "leadline.linear_classifiers"}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import leadline.claims
-from leadline.evidence import Task, entries, entry, run_tasks
+from leadline.evidence import Task, Workers, entries, entry
 
 CURRICULUM = {
     chapter: {
@@ -24,8 +24,6 @@ CURRICULUM = {
     }
     for chapter in leadline.claims.CHAPTERS
 }
-EVERY = [(chapter, id) for chapter, ids in CURRICULUM.items() for id in ids]
-
 HEAVY = {line.split()[0] for line in Path(__file__).with_name("heavy.txt").read_text().splitlines()}
 
 # An erratum that is a matter of words (a wrong citation, a promised explanation) and has nothing to compute.
@@ -38,14 +36,11 @@ def left_to_the_slow_tests(id: str) -> bool:
     return id in HEAVY or bool(entry(id).slow)
 
 
-def having(word: str = ""):
-    """The entries that the curriculum marks with a word, as parameters of a test; slow ones are for the slow tests."""
-    chosen = [(chapter, id) for chapter, id in EVERY if not word or word in CURRICULUM[chapter][id]]
-    marks = {id: [pytest.mark.slow] if left_to_the_slow_tests(id) else [] for _, id in chosen}
-    cases = [
-        pytest.param(chapter, id, id=id, marks=marks[id]) for chapter, id in chosen if id not in WORDS_ALONE or not word
-    ]
-    return pytest.mark.parametrize(("chapter", "id"), cases)
+CASES = [
+    pytest.param(id, words, id=id, marks=[pytest.mark.slow] if left_to_the_slow_tests(id) else [])
+    for ids in CURRICULUM.values()
+    for id, words in ids.items()
+]
 
 
 @pytest.mark.parametrize("chapter", CURRICULUM)
@@ -54,34 +49,32 @@ def test_the_chapter_has_every_entry_of_the_curriculum_with_its_kind(chapter):
 
 
 @pytest.fixture(scope="module")
-def findings(request):
-    slow = request.config.getoption("-m") == "slow"
-    tasks = [Task.of(entry(id)) for _, id in EVERY if left_to_the_slow_tests(id) == slow]
-    return {f.id: f for f in run_tasks(tasks, jobs=2, timeout=1800 if slow else 180)}
+def workers():
+    """One process for the entries of this one: as a user runs them, without the type checks of the tests."""
+    with Workers(1) as started:
+        yield started
 
 
-@having()
-def test_it_comes_out_as_theory_says(findings, chapter, id):
-    finding = findings[id]
+@pytest.mark.parametrize(("id", "words"), CASES)
+def test_it_comes_out_as_theory_says_with_the_figures_and_errata_of_the_curriculum(workers, id, words):
+    task = Task.of(entry(id))
+    finding = workers.run(task, task.limit(180))
     assert finding.error == ""
     assert [
         f"{c.what}: {c.measured} {c.relation} {c.predicted}" for c in finding.comparisons if not c.as_expected
     ] == []
-    assert str(finding.verdict) == ("vacuous" if "vacuous" in CURRICULUM[chapter][id] else "holds")
+    assert str(finding.verdict) == ("vacuous" if "vacuous" in words else "holds")
+    if "figure" in words:
+        assert finding.figures
+    if "erratum" in words and id not in WORDS_ALONE:
+        errata_fail_beside_the_repaired_form(finding)
 
 
-@having("figure")
-def test_it_shows_a_picture_where_the_curriculum_asks_for_one(findings, chapter, id):
-    assert findings[id].figures
-
-
-@having("erratum")
-def test_the_erratum_of_a_source_fails_beside_the_repaired_form(findings, chapter, id):
-    comparisons = findings[id].comparisons
-    errata = [c.erratum for c in comparisons if c.erratum and not c.unmet]
+def errata_fail_beside_the_repaired_form(finding):
+    errata = [c.erratum for c in finding.comparisons if c.erratum and not c.unmet]
     assert errata
-    assert {e.by for e in errata} <= set(entry(id).sources)
-    assert {e.of for e in errata} <= {c.what for c in comparisons if not c.erratum}
+    assert {e.by for e in errata} <= set(entry(finding.id).sources)
+    assert {e.of for e in errata} <= {c.what for c in finding.comparisons if not c.erratum}
 
 
 @pytest.mark.parametrize("chapter", CURRICULUM)

@@ -9,10 +9,10 @@ import sample_claims  # noqa: F401 - declares the entries
 from html_pages import Page
 
 from leadline.evidence import Finding, entries, entry, registry, run_entry
+from leadline.presentation.library import library_packages, offer
 from leadline.web.book import write_book
 from leadline.web.drawings import Drawings
-from leadline.web.pages import library_objects, site
-from leadline.web.pages.library_objects import library_packages
+from leadline.web.pages import site
 
 CHAPTER = "sample_claims"
 
@@ -23,7 +23,7 @@ def only_sample_entries() -> Iterator[None]:
     shown = ("linear_classifiers", "linear_classifiers.perceptrons", "probability")
     packages = {name: library_packages()[name] for name in shown}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (library_objects, site):
+        for module in (offer, site):
             patch.setattr(module, "library_packages", lambda: packages)
         patch.setattr(registry, "_ENTRIES", {e.id: e for e in entries(chapter=CHAPTER)})
         yield

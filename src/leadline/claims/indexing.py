@@ -1,6 +1,7 @@
 """The index of all entries, written to `index.json`: run `python -m leadline.claims.indexing` after a change of one.
 
-`leadline claims`, the pages and the completion of ids read it instead of importing the chapters.
+`leadline claims`, the pages and the completion of ids read it instead of importing the chapters. The same command
+writes the index of the library, of which pages show signatures, documentation and examples.
 """
 
 import ast
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from leadline.evidence.registry import Entry
+from leadline.presentation.library.reading import write_index
 
 from . import INDEX, modules
 
@@ -55,9 +57,10 @@ def _public(package: Any, name: str) -> dict[str, None]:
 
 
 def main() -> None:
-    """Write the index."""
+    """Write the indexes."""
     lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in indexed())  # one entry a line
     INDEX.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    write_index()
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 import ast
 import functools
 import hashlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 _TOP = Path(__file__).parents[1]
 _NAME = _TOP.name
+_PARSING = threading.Lock()
 
 
 @functools.cache
@@ -37,7 +39,7 @@ def dependencies(module: str) -> frozenset[str]:
 
 @functools.cache
 def _imported(module: str) -> frozenset[str]:
-    tree = ast.parse(_file(module).read_bytes())
+    tree = _tree(_file(module))
     bound: dict[str, str] = {}
     used: set[str] = set()
     for node in ast.walk(tree):
@@ -84,8 +86,14 @@ def _stub(package: str) -> dict[str, str]:
     stub = file.with_suffix(".pyi") if file else None
     if stub is None or not stub.exists():
         return {}
-    imports = [n for n in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(n, ast.ImportFrom)]
+    imports = [n for n in _tree(stub).body if isinstance(n, ast.ImportFrom)]
     return {a.name: f"{package}.{n.module}" for n in imports if n.module for a in n.names}
+
+
+def _tree(file: Path) -> ast.Module:
+    """The syntax tree of a file, made by one thread at a time: in several, Python 3.11 fails now and then."""
+    with _PARSING:
+        return ast.parse(file.read_bytes())
 
 
 @functools.cache

@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 
 from leadline._files import write_whole
 from leadline.evidence import BadInput, Figure, Finding, Task, entries, entry
+from leadline.presentation.library import library_names
 
 from .assets import explorer_script, explorer_style
 from .drawings import Drawings
 from .known_findings import State
-from .pages.library_objects import library_names
 from .pages.search_index import search_index
 from .pages.site import Site
 

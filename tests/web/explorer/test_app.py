@@ -24,7 +24,7 @@ class Scripted(Runs):
     def __init__(self):
         self.asked, self.cancelled, self.busy = {}, [], False
 
-    def ask(self, wanted):
+    def ask(self, wanted, visitor):
         if self.busy:
             raise Busy("32 runs wait already; try again when some are done.")
         run = Run(wanted, wanted.task())

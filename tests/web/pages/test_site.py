@@ -13,10 +13,10 @@ from leadline import claims
 from leadline.claims import INDEX
 from leadline.evidence import BadInput, Falsification, Finding, Task, at_most, entries, entry, erratum, exactly
 from leadline.presentation import figure
+from leadline.presentation.library import library_names, library_packages
 from leadline.web.book import BookFindings
 from leadline.web.pages import site as site_module
 from leadline.web.pages.contents import chapters, neighbours
-from leadline.web.pages.library_objects import library_names, library_packages
 from leadline.web.pages.site import START, Site
 
 claims.load()

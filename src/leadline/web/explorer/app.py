@@ -18,7 +18,7 @@ from ..assets import asset
 from ..pages.site import Site
 from ..runs import Busy, Run, Runs
 from .event_stream import event_stream
-from .guard import Guard, Hosts
+from .guard import Guard, Hosts, visitor
 from .run_requests import NoSuchEntry, entry_named, task_of_address, wanted_by
 from .studies import StudyReports
 
@@ -113,7 +113,7 @@ class _Explorer:
 
     async def ask(self, request: Request) -> Response:
         try:
-            run = self.runs.ask(wanted_by(await request.body()))
+            run = self.runs.ask(wanted_by(await request.body()), visitor(request.scope))
         except NoSuchEntry as mistake:
             raise HTTPException(404, str(mistake)) from None
         except BadInput as mistake:

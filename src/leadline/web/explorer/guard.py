@@ -73,6 +73,20 @@ def _address(text: str, *, loopback: bool = False) -> bool:
     return address.is_loopback or not loopback
 
 
+def visitor(scope: Scope) -> str:
+    """Who asks, as far as the server can tell: the address; of one in IPv6 the network, in which a host has many.
+
+    >>> visitor({"client": ("192.0.2.7", 51234)}), visitor({"client": ("2001:db8:1:2:3::4", 51234)}), visitor({})
+    ('192.0.2.7', '2001:db8:1:2::/64', '')
+    """
+    host, _ = scope.get("client") or ("", 0)
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:  # a socket of this machine
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((int(address), 64), strict=False))
+
+
 class Guard:
     """Middleware that refuses what is not asked of this server by its own pages, and adds headers to every answer."""
 

@@ -7,6 +7,7 @@ from typing import Any
 from leadline._messages import unknown
 from leadline.evidence import SOURCES, BadInput, Comparison, Entry, Falsification, Figure, Finding, Task, entries, entry
 from leadline.presentation.gallery import comparison_rows, templates
+from leadline.presentation.library import library_names, library_object, library_packages, packages_within
 from leadline.presentation.mathematics import mathml
 
 from .addresses import Addresses
@@ -15,8 +16,7 @@ from .controls import controls
 from .errata import errata
 from .falsification_view import falsification_view
 from .finding_view import finding_view
-from .library_objects import library_names, library_object, library_packages, packages_within
-from .same_again import command, python
+from .same_again import changed, command, python
 
 START = (
     "novikoff-bound",

@@ -8,7 +8,7 @@ import sys
 import traceback
 from typing import Any
 
-from ..pages.library_objects import prompted
+from leadline.presentation.library.reading import prompted
 
 
 def transcript(name: str) -> str:

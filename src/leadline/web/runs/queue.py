@@ -1,4 +1,4 @@
-"""The queue of runs behind the explorer: first in, first out, a few at a time, all in one asyncio loop."""
+"""The queue of runs behind the explorer: visitors in turn, a few at a time, all in one asyncio loop."""
 
 import asyncio
 import contextlib
@@ -13,6 +13,7 @@ from leadline.evidence.runner import Task
 from .live_search import live_search
 from .run import Run
 from .run_events import Busy, Event, Known, Wanted
+from .turns import Turns
 from .worker_processes import JobFailed, WorkerProcesses
 
 _REMEMBERED = 60.0  # seconds after the end
@@ -22,8 +23,11 @@ _CLAIMS = tuple(f"leadline.claims.{chapter}" for chapter in CHAPTERS)
 class Runs:
     """The runs that wait, that are under way, and that ended less than a minute ago.
 
-    At most `slots` are under way and `waiting` wait; each has `timeout` seconds (ten times that where its entry is
-    slow) and `memory` bytes. `known` remembers findings. A run that nobody follows for `patience` seconds is cancelled.
+    At most `slots` are under way and `waiting` wait, `each` of them of one visitor. Visitors take turns, and where
+    there are several slots the searches of one visitor, which are long, leave one free. A run has `timeout` seconds
+    (ten times that where its entry is slow) and `memory` bytes. `known` remembers findings. A run that nobody follows
+    for `patience` seconds is cancelled.
+
     Workers import `modules` before they are asked anything; there is one more of them than slots, so that a run that
     is cancelled does not make the next wait for a new process.
     """
@@ -33,18 +37,19 @@ class Runs:
         *,
         known: Known,
         slots: int = 2,
-        waiting: int = 32,
+        waiting: int = 256,
+        each: int = 16,
         timeout: float = 120.0,
         memory: int | None = None,
         patience: float = 5.0,
         modules: tuple[str, ...] = _CLAIMS,
     ):
-        self._known, self._slots, self._waiting = known, slots, waiting
+        self._known, self._slots, self._waiting, self._each = known, slots, waiting, each
         self._timeout, self._patience = timeout, patience
         self._workers = WorkerProcesses(slots + 1, at_once=slots, modules=modules, memory=memory)
         self._runs: dict[str, Run] = {}
-        self._pages: dict[str, Run] = {}
-        self._queue: list[Run] = []
+        self._pages: dict[tuple[str, str], Run] = {}  # by visitor and page
+        self._queue = Turns()
         self._under_way: dict[Run, asyncio.Task] = {}
 
     @property
@@ -66,25 +71,27 @@ class Runs:
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
         await self._workers.stop()
 
-    def ask(self, wanted: Wanted) -> Run:
-        """A new run of what is wanted; BadInput where that cannot be, Busy where too many wait already.
+    def ask(self, wanted: Wanted, visitor: str = "") -> Run:
+        """A new run of what a visitor wants; BadInput where that cannot be, Busy where too many wait already.
 
         It replaces the run that was asked for the same page before. A check that was made before is done at once.
         """
         task = wanted.task()
-        if wanted.page in self._pages:
-            self._end(self._pages[wanted.page], "replaced")
+        run = Run(wanted, task, visitor)
+        if run.page in self._pages:
+            self._end(self._pages[run.page], "replaced")
         finding = self._known.find(task) if wanted.kind == "check" else None
+        if finding is None and self._queue.of(visitor) >= self._each:
+            raise Busy(f"{self._each} of your runs wait already; try again when some are done.")
         if finding is None and len(self._queue) >= self._waiting:
             raise Busy(f"{self._waiting} runs wait already; try again when some are done.")
-        run = Run(wanted, task)
         self._runs[run.token] = run
         if wanted.page:
-            self._pages[wanted.page] = run
+            self._pages[run.page] = run
         if finding is not None:
             self._finish(run, Event("done", finding))
         else:
-            self._queue.append(run)
+            self._queue.add(visitor, run)
             self._await_follower(run)
             self._advance()
         return run
@@ -100,7 +107,7 @@ class Runs:
         run.followers += 1
         try:
             if run in self._queue:
-                yield Event("queued", {"position": self._queue.index(run) + 1, "running": self.running})
+                yield Event("queued", {"position": list(self._queue).index(run) + 1, "running": self.running})
             else:
                 async with contextlib.aclosing(run.events()) as events:
                     async for event in events:
@@ -135,17 +142,21 @@ class Runs:
 
     def _forget(self, run: Run) -> None:
         self._runs.pop(run.token, None)
-        if self._pages.get(run.wanted.page) is run:
-            del self._pages[run.wanted.page]
+        if self._pages.get(run.page) is run:
+            del self._pages[run.page]
 
     def _advance(self) -> None:
         """Begin runs while there are free slots."""
-        while self._queue and len(self._under_way) < self._slots:
-            run = self._queue.pop(0)
+        while len(self._under_way) < self._slots and (run := self._queue.next(self._may_begin)):
             run.begin()
             work = self._under_way[run] = asyncio.create_task(self._carry_out(run))
             # Not in a `finally`: a task that is cancelled before its first step never enters its body.
             work.add_done_callback(lambda _, run=run: self._leave(run))
+
+    def _may_begin(self, run: Run) -> bool:
+        """Whether this leaves a slot that the visitor's searches do not take."""
+        searches = sum(r.visitor == run.visitor and r.wanted.kind == "falsify" for r in self._under_way)
+        return run.wanted.kind != "falsify" or searches < max(1, self._slots - 1)
 
     def _leave(self, run: Run) -> None:
         self._finish(run, Event("ended", "failed"))  # unless it is over: a defect of the explorer ended it

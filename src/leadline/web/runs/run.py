@@ -14,11 +14,11 @@ _TICK = 1.0  # seconds
 
 
 class Run:
-    """One thing that was asked, known by its `token`; `end` is its last event, once that has happened."""
+    """One thing that a visitor asked, known by its `token`; `end` is its last event, once that has happened."""
 
-    def __init__(self, wanted: Wanted, task: Task):
+    def __init__(self, wanted: Wanted, task: Task, visitor: str = ""):
         self.token = secrets.token_urlsafe(16)
-        self.wanted, self.task = wanted, task
+        self.wanted, self.task, self.visitor = wanted, task, visitor
         self.end: Event | None = None
         self.followers = 0
         self.left_at = 0.0  # when the last follower went, on the loop's clock
@@ -26,6 +26,11 @@ class Run:
         self._comparisons: list[Comparison] = []
         self._falsification: Falsification | None = None
         self._changed = asyncio.Event()
+
+    @property
+    def page(self) -> tuple[str, str]:
+        """What shows the result: a page of this visitor, whatever others call theirs."""
+        return self.visitor, self.wanted.page
 
     def begin(self) -> None:
         self._begun = asyncio.get_running_loop().time()

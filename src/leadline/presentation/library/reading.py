@@ -1,18 +1,20 @@
-"""What the library offers: packages, and the signature, documentation and example of each public name."""
+"""What the library offers, read from its source: packages, and signature, documentation and example of each name."""
 
 import ast
 import doctest
 import functools
 import importlib
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import leadline
 
 from .example_imports import imports
+from .offer import INDEX, LibraryModule, LibraryObject, LibraryPackage
 from .signatures import signature
 
 _PRODUCT = ("audits", "claims", "cli", "evidence", "presentation", "studies", "web")
@@ -20,56 +22,32 @@ _DOCUMENTED = ast.FunctionDef | ast.ClassDef
 _OPTION = re.compile(r"\s*# doctest: [+\-A-Z_, ]+$", re.MULTILINE)
 
 
-class LibraryObject(NamedTuple):
-    """A public function or class: `summary` is the first sentence of its documentation and `text` all of it as HTML,
-    `example` the transcript with its prompts, `code` without them."""
-
-    name: str
-    signature: str
-    summary: str
-    text: str
-    example: str
-    code: str
+def offered() -> dict[str, list]:
+    """What the index holds: every package, and every object that one exports, as the source has them now."""
+    packages = list(read_packages())
+    return {"packages": packages, "objects": [read_object(f"{p.name}.{own}") for p in packages for own in p.names]}
 
 
-class LibraryModule(NamedTuple):
-    """What a package exports from one of its modules: the module's title, and the first sentence about each name."""
-
-    title: str
-    names: dict[str, str]
-
-
-class LibraryPackage(NamedTuple):
-    """A public package: what it is for, and the names that it exports, by module in the order of its stub."""
-
-    name: str
-    about: str
-    modules: tuple[LibraryModule, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(sorted((name for module in self.modules for name in module.names), key=str.casefold))
+def write_index() -> None:
+    """Write the index, with one package or object a line."""
+    tables = (
+        f'"{kind}": [\n' + ",\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n]"
+        for kind, records in offered().items()
+    )
+    INDEX.write_text("{" + ",\n".join(tables) + "}\n", encoding="utf-8")
 
 
-@functools.cache
-def library_packages() -> dict[str, LibraryPackage]:
+def read_packages() -> Iterator[LibraryPackage]:
     """Every package of the library that exports names or packages, in alphabetical order; its stub lists them.
 
     Nothing is imported for it: a package is read from its text.
     """
     top = Path(leadline.__file__).parent
-    found = {}
     for stub in sorted(top.rglob("__init__.pyi")):
         name = ".".join(stub.parent.relative_to(top).parts)
         if name and name.split(".")[0] not in _PRODUCT:
             about = (ast.get_docstring(_tree(stub.with_suffix(".py"))) or "").split("\n")[0]
-            found[name] = LibraryPackage(name, about, tuple(_modules(stub)))
-    return found
-
-
-def packages_within(name: str) -> list[LibraryPackage]:
-    """The packages directly inside of this one; inside of the library for an empty name."""
-    return [package for package in library_packages().values() if package.name.rpartition(".")[0] == name]
+            yield LibraryPackage(name, about, tuple(_modules(stub)))
 
 
 def _modules(stub: Path) -> Iterator[LibraryModule]:
@@ -98,14 +76,7 @@ def summary(documentation: str) -> str:
     return re.split(r"(?<=[^.]\.) (?=[^a-z])", first.removesuffix(":"))[0]
 
 
-def library_names() -> list[str]:
-    """Every page of the library: packages, and each name that one exports."""
-    packages = library_packages().values()
-    return [name for p in packages for name in (p.name, *(f"{p.name}.{own}" for own in p.names))]
-
-
-@functools.cache
-def library_object(name: str) -> LibraryObject:
+def read_object(name: str) -> LibraryObject:
     """The object "package.name"."""
     package, _, own = name.rpartition(".")
     thing = getattr(importlib.import_module(f"leadline.{package}"), own)

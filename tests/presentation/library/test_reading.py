@@ -5,12 +5,15 @@ import contextlib
 import doctest
 import importlib
 import io
+import json
 from pathlib import Path
 
 import pytest
 
-from leadline.web.pages.library_objects import library_object, library_packages, packages_within, prose_html, summary
-from leadline.web.pages.signatures import signature
+from leadline.presentation.library import library_names, library_object, library_packages, packages_within
+from leadline.presentation.library.offer import INDEX
+from leadline.presentation.library.reading import offered, prose_html, summary
+from leadline.presentation.library.signatures import signature
 
 RUN = (
     "bayes.grid_posterior",
@@ -30,6 +33,17 @@ def session(code: str) -> str:
         for statement in ast.parse(code).body:
             exec(compile(ast.Interactive([statement]), "example", "single"), names)
     return printed.getvalue()
+
+
+def test_the_index_is_what_the_source_says():
+    assert json.loads(INDEX.read_text(encoding="utf-8")) == json.loads(json.dumps(offered())), (
+        "The index of the library is stale: run `python -m leadline.claims.indexing`."
+    )
+
+
+def test_every_name_of_a_package_is_an_object_of_the_index():
+    packages = library_packages()
+    assert [name for name in library_names() if name not in packages and library_object(name).name != name] == []
 
 
 @pytest.mark.parametrize("name", RUN)
