@@ -66,7 +66,7 @@ def _measure(loop: Loop, player: Player, state: State, source: Source, item: PyT
 def likely_cause(loop: Loop, calm: State, source: Any, key: PRNGKeyArray, num_steps: int) -> str:
     """Why the loss is not finite `num_steps` steps after the state `calm`, from measurements there and on the way."""
     fed, items = items_of(source, int(calm.epoch), num_steps + 1, key)
-    _, measured = run_steps(loop, calm, fed, items)
+    measured = run_steps(loop, calm, fed, items)
     player = _first_bad(loop, measured)
     first = jax.tree.map(lambda a: a[0], items)
     if loop.engine.batches > 1:
@@ -104,7 +104,7 @@ def likely_cause(loop: Loop, calm: State, source: Any, key: PRNGKeyArray, num_st
 def _first_bad(loop: Loop, measured: Measured) -> Player:
     """The player whose loss is the first not to be finite after the last step."""
     for player in loop.engine.players:
-        if player.name and not bool(jnp.isfinite(measured.means[f"{player.name}_loss"][-1])):
+        if not bool(jnp.isfinite(measured.losses[player.name][-1])):
             return player
     return loop.engine.players[-1]
 

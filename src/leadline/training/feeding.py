@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
+from .engine.averages import averages_from
+from .engine.engine import Carried
 from .engine.epochs import Loop, Measured, Metrics, State
 from .engine.streams import Drawn, Hosted, Shuffled
 from .progress import Bar
@@ -36,15 +38,39 @@ class Schedule(NamedTuple):
         return cls(int(np.clip(at_once // num_steps, 1, most)), -(-num_steps // at_once))
 
 
-start = eqx.filter_jit(Loop.start)
 epochs = eqx.filter_jit(Loop.epochs)
-_steps = eqx.filter_jit(Loop.steps)
-_finish = eqx.filter_jit(Loop.finish)
 
 
 @eqx.filter_jit
 def _items(source: Shuffled | Drawn, epoch: Any, key: PRNGKeyArray) -> PyTree:
     return source.items(epoch, key=key)
+
+
+@eqx.filter_jit(donate="all-except-first")
+def _steps(given: tuple[Loop, Any, PyTree, Any], carried: Carried) -> tuple[Carried, Measured, PyTree]:
+    """The steps on some items, in the memory of what is carried."""
+    loop, source, items, first = given
+    return loop.steps(carried, source, items, first)
+
+
+@eqx.filter_jit
+def _finish(loop: Loop, state: State, measured: Measured, held: PyTree | None) -> tuple[State, Metrics]:
+    """The end of an epoch, without a copy of what is carried."""
+    state, metrics = loop.finish(state, measured, held)
+    return state._replace(carried=None), metrics
+
+
+@eqx.filter_jit
+def _fresh(loop: Loop, parameters: PyTree, key: PRNGKeyArray, state: PyTree) -> State:
+    begun = loop.start(parameters, key, state)
+    return begun._replace(carried=begun.carried._replace(parameters=None, averages=()), best=None)
+
+
+def start(loop: Loop, parameters: PyTree, key: PRNGKeyArray, state: PyTree) -> State:
+    """The state before the first step, in which the parameters are not copied."""
+    fresh = _fresh(loop, parameters, key, state)
+    averages = averages_from(loop.engine.decays, parameters)
+    return fresh._replace(carried=fresh.carried._replace(parameters=parameters, averages=averages), best=parameters)
 
 
 def source_of(data: PyTree, batch: int, together: int) -> Shuffled | Hosted:
@@ -79,18 +105,18 @@ def advance(
         return state, metrics, jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), recorded)
     items = source.items(state.epoch, key=key) if isinstance(source, Hosted) else _items(source, state.epoch, key)
     size = _part_size(len(items), source, schedule.parts, 1 if loop.recorder is None else loop.recorder.every)
-    found = []
+    found, carried = [], jax.tree.map(jnp.copy, state.carried)
     for begin in range(0, len(items), size):
         part = items[begin : begin + size]
         fed = (source.given, source.take(part)) if isinstance(source, Hosted) else (source, part)
-        state, measured, recorded = _steps(loop, state, *fed, jnp.asarray(begin))
+        carried, measured, recorded = _steps((loop, *fed, jnp.asarray(begin)), carried)
         found.append((measured, recorded))
-        bar.within((begin + size) / len(items), float(measured.loss[-1]))
+        bar.within((begin + size) / len(items), float(measured.losses[loop.engine.players[-1].name][-1]))
         if not np.asarray(measured.finite).all():
             break
     measured, recorded = jax.tree.map(lambda *parts: jnp.concatenate(parts), *found)
-    state, metrics = _finish(loop, state, measured, held)
-    return state, jax.tree.map(lambda a: a[None], metrics), recorded
+    state, metrics = _finish(loop, state._replace(carried=carried), measured, held)
+    return state._replace(carried=carried), jax.tree.map(lambda a: a[None], metrics), recorded
 
 
 def _part_size(num_steps: int, source: Shuffled | Drawn | Hosted, parts: int, every: int) -> int:
@@ -109,6 +135,6 @@ def items_of(source: Shuffled | Drawn | Hosted, first: int, count: int, key: PRN
     return source, jnp.concatenate([_items(source, jnp.asarray(e), key) for e in numbers])[:count]
 
 
-def run_steps(loop: Loop, state: State, source: Any, items: PyTree) -> tuple[State, Measured]:
-    """The steps on some items, compiled."""
-    return _steps(loop, state, source, items)[:2]
+def run_steps(loop: Loop, state: State, source: Any, items: PyTree) -> Measured:
+    """What is measured in the steps on some items."""
+    return _steps((loop, source, items, jnp.asarray(0)), jax.tree.map(jnp.copy, state.carried))[1]

@@ -54,7 +54,7 @@ class Plan(NamedTuple):
             source = source.given
         else:
             items = jax.eval_shape(lambda: source.items(0, key=key))
-        found = jax.eval_shape(lambda s, i: self.loop.steps(s, source, i)[2], state, items)
+        found = jax.eval_shape(lambda s, i: self.loop.steps(s, source, i)[2], state.carried, items)
         return jax.tree.map(lambda leaf: np.zeros((0, *leaf.shape[1:]), leaf.dtype), found)
 
 

@@ -32,10 +32,14 @@ class State(NamedTuple):
 class Measured(NamedTuple):
     """What is measured at each step, before it is made; the gradient's norm at every eighth, else NaN."""
 
-    loss: Float[Array, " steps"]  # of the last player
-    means: dict[str, Float[Array, " steps"]]  # of what objectives measured, and with several players their losses
+    losses: dict[str, Float[Array, " steps"]]  # by player
+    means: dict[str, Float[Array, " steps"]]  # of what objectives measured beside
     gradient_norm: Float[Array, " steps"]
-    finite: Bool[Array, " steps"]
+
+    @property
+    def finite(self) -> Bool[Array, " steps"]:
+        """Where every player's loss is."""
+        return jnp.all(jnp.isfinite(jnp.stack(list(self.losses.values()))), axis=0)
 
 
 class Metrics(NamedTuple):
@@ -72,8 +76,8 @@ class Loop(eqx.Module):
         return self.patience is not None and int(state.waited) >= self.patience
 
     def steps(
-        self, state: State, source: Source, items: PyTree, first: int | Int[Array, ""] = 0
-    ) -> tuple[State, Measured, PyTree]:
+        self, carried: Carried, source: Source, items: PyTree, first: int | Int[Array, ""] = 0
+    ) -> tuple[Carried, Measured, PyTree]:
         """The steps on the given items of the source, in their order; `first` is the number of the first one."""
 
         def measure(seen: Seen) -> Measured:
@@ -81,32 +85,26 @@ class Loop(eqx.Module):
             norm = jax.lax.cond(
                 weigh, optax.tree.norm, lambda g: jnp.full_like(optax.tree.norm(g), jnp.nan), seen.gradient
             )
-            losses = jnp.stack(jax.tree.leaves(seen.loss))
-            return Measured(self._last_loss(seen), self._means(seen), norm, jnp.all(jnp.isfinite(losses)))
+            return Measured(self._losses(seen), self._means(seen), norm)
 
         record, every = (None, 1) if self.recorder is None else (self.recorder.keep, self.recorder.every)
-        carried, measured, recorded = self.engine.run(
-            state.carried, items, fetch=source.fetch, measure=measure, record=record, every=every
-        )
-        return state._replace(carried=carried), measured, recorded
+        return self.engine.run(carried, items, fetch=source.fetch, measure=measure, record=record, every=every)
 
-    def _last_loss(self, seen: Seen) -> Float[Array, ""]:
-        return self.engine.players[-1].part(seen.loss)
+    def _losses(self, seen: Seen) -> dict[str, Float[Array, ""]]:
+        return {player.name: player.part(seen.loss) for player in self.engine.players}
 
     def _means(self, seen: Seen) -> dict[str, Float[Array, ""]]:
         found = {}
         for player in self.engine.players:
-            before = f"{player.name}_" if player.name else ""
-            if player.name:
-                found[f"{before}loss"] = player.part(seen.loss)
             for name, values in (player.part(seen.rows).aux or {}).items():
-                found[before + name] = jnp.mean(values)
+                found[f"{player.name}_{name}" if player.name else name] = jnp.mean(values)
         return found
 
     def finish(self, state: State, steps: Measured, validation: PyTree | None) -> tuple[State, Metrics]:
         """Close an epoch: validate, remember the best parameters, count the epochs since."""
         held = {} if validation is None else self.evaluate(state.carried, validation)
-        loss = jnp.mean(steps.loss)
+        losses = {player.name: jnp.mean(steps.losses[player.name]) for player in self.engine.players}
+        loss = losses[self.engine.players[-1].name]
         score = held.get("loss", loss).astype(state.best_loss.dtype)
         better = score < state.best_loss
         closed = state._replace(
@@ -116,7 +114,8 @@ class Loop(eqx.Module):
             waited=jnp.where(better, 0, state.waited + 1),
         )
         bad = jnp.where(jnp.all(steps.finite), -1, jnp.argmin(steps.finite)).astype(jnp.int32)
-        means = {name: jnp.mean(values) for name, values in steps.means.items()}
+        means = {f"{name}_loss": value for name, value in losses.items() if name}
+        means |= {name: jnp.mean(values) for name, values in steps.means.items()}
         return closed, Metrics(loss, means, jnp.nanmean(steps.gradient_norm), held, bad, jnp.asarray(True))
 
     def evaluate(self, carried: Carried, data: PyTree) -> dict[str, Float[Array, ""]]:
@@ -148,8 +147,8 @@ class Loop(eqx.Module):
         """`count` epochs with their metrics and records; those after the patience has run out are idle."""
 
         def epoch(state: State) -> tuple[State, tuple[Metrics, PyTree]]:
-            state, steps, recorded = self.steps(state, source, source.items(state.epoch, key=key))
-            state, metrics = self.finish(state, steps, validation)
+            carried, steps, recorded = self.steps(state.carried, source, source.items(state.epoch, key=key))
+            state, metrics = self.finish(state._replace(carried=carried), steps, validation)
             return state, (metrics, recorded)
 
         def idle(state: State) -> tuple[State, tuple[Metrics, PyTree]]:
