@@ -11,8 +11,8 @@ import pytest
 
 from leadline import data, training
 from leadline.networks import MLP
-from leadline.training import fitting
-from leadline.training.fitting import Schedule
+from leadline.training import feeding
+from leadline.training.feeding import Schedule
 
 KEY = jax.random.key(7)
 
@@ -81,7 +81,7 @@ def test_it_does_what_a_plain_loop_does(sample, held, monkeypatch):
     assert [record["step"] for record in seen] == [6, 12, 18]
     assert run.reason == "finished"
 
-    monkeypatch.setattr(fitting, "WORK_PER_CALL", 6 * 32 * 1210 * 2)  # two steps to a call instead of three epochs
+    monkeypatch.setattr(feeding, "WORK_PER_CALL", 6 * 32 * 1210 * 2)  # two steps to a call instead of three epochs
     parts = training.fit(network(), sample, optimiser=rule, epochs=3, batch=32, validation=held, key=KEY)
     assert same(parts.model, run.model)
     assert parts.history.keys() == run.history.keys()

@@ -1,7 +1,7 @@
 """What to say when a loss is no longer finite: at which step, and the likely cause, measured."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from .descent import apply_rule
-from .loop import Loop, State
-from .objectives import Sample
+from .engine.epochs import Loop, Measured, State
+from .engine.objective import as_row_losses, mean_loss
+from .engine.players import Player
+from .engine.streams import Source
+from .feeding import items_of, run_steps
 
 if TYPE_CHECKING:
     from .fitting import Run
@@ -46,32 +48,37 @@ def sharpness(objective, parameters: PyTree, *arrays: PyTree, iterations: int = 
 
 
 @eqx.filter_jit
-def _measure(loop: Loop, state: State, batch: Sample) -> tuple[Float[Array, ""], ...]:
-    """Sharpness, gradient norm and the length of the optimiser's step, on one batch."""
+def _measure(loop: Loop, player: Player, state: State, source: Source, item: PyTree) -> tuple[Float[Array, ""], ...]:
+    """Sharpness, gradient norm and the length of the optimiser's step, of one player on one batch."""
+    at = state.carried
+    key = jax.random.fold_in(at.key, at.step)
 
-    def loss(parameters: PyTree) -> Float[Array, ""]:
-        return loop.objective(parameters, batch)[0]
+    def loss(part: PyTree) -> Float[Array, ""]:
+        model = loop.engine.model(player.put(at.parameters, part))
+        return mean_loss(as_row_losses(player.objective(model, source.fetch(item), key, at.state)[0]))
 
-    gradient = jax.grad(loss)(state.parameters)
-    moved, _ = apply_rule(loop.optimiser, state.opt_state, state.parameters, loss(state.parameters), gradient, loss)
-    length = optax.tree.norm(optax.tree.sub(moved, state.parameters))
-    return sharpness(loss, state.parameters), optax.tree.norm(gradient), length
+    part = player.part(at.parameters)
+    moved, turn = loop.engine.turn(player, at, item, key, source.fetch)
+    length = optax.tree.norm(optax.tree.sub(player.part(moved.parameters), part))
+    return sharpness(loss, part), optax.tree.norm(turn.gradient), length
 
 
-def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, num_steps: int) -> str:
+def likely_cause(loop: Loop, calm: State, source: Any, key: PRNGKeyArray, num_steps: int) -> str:
     """Why the loss is not finite `num_steps` steps after the state `calm`, from measurements there and on the way."""
-    per_epoch = len(train.inputs) // loop.batch
-    epochs = jnp.arange(-(-max(num_steps, 1) // per_epoch)) + calm.epoch
-    rows = jnp.concatenate([loop.rows(train, epoch, key) for epoch in epochs])
-    first = Sample(train.inputs[rows[0]], train.targets[rows[0]])
-    curvature, norm, length = (float(value) for value in _measure(loop, calm, first))
+    fed, items = items_of(source, int(calm.epoch), num_steps + 1, key)
+    measured = run_steps(loop, calm, fed, items)
+    player = _first_bad(loop, measured)
+    first = jax.tree.map(lambda a: a[0], items)
+    if loop.engine.batches > 1:
+        first = jax.tree.map(lambda a: a[sum(p.turns for p in _before(loop, player))], first)
+    curvature, norm, length = (float(value) for value in _measure(loop, player, calm, fed, first))
     if num_steps == 0:
         return (
             f"the loss is not finite before any step is made (gradient norm {norm:.3g}): the outputs overflow; "
             "scale the inputs or the first weights down"
         )
-    _, measured = eqx.filter_jit(loop.steps)(calm, train, rows[:num_steps])
-    weighed = measured.gradient_norm[~jnp.isnan(measured.gradient_norm)]
+    weighed = measured.gradient_norm[:num_steps]
+    weighed = weighed[~jnp.isnan(weighed)]
     last = float(weighed[-1]) if weighed.size else float("nan")
     rate = length / norm if norm > 0 else 0.0
     limit = 2 / rate if rate > 0 else float("inf")
@@ -92,3 +99,17 @@ def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, num_
         f"the loss itself left the range of its numbers ({growth}, sharpness {curvature:.3g}); "
         "look for a logarithm of 0 or a division by 0 in the loss or the model"
     )
+
+
+def _first_bad(loop: Loop, measured: Measured) -> Player:
+    """The player whose loss is the first not to be finite after the last step."""
+    for player in loop.engine.players:
+        if not bool(jnp.isfinite(measured.losses[player.name][-1])):
+            return player
+    return loop.engine.players[-1]
+
+
+def _before(loop: Loop, player: Player) -> list[Player]:
+    """The players whose turns come before."""
+    names = [other.name for other in loop.engine.players]
+    return list(loop.engine.players[: names.index(player.name)])

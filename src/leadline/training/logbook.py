@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from .checkpoints import Checkpoints
-from .loop import State
+from .engine.epochs import State
 from .metrics_file import METRICS, MetricsFile, columns_of
-from .objectives import Sample
+from .records_files import RECORDS, RecordsFiles, joined
 
 SECONDS_BETWEEN_CHECKPOINTS = 5.0
 
@@ -25,11 +27,13 @@ class Logbook:
         self.every, self.settings = every, settings
         self.metrics: MetricsFile | None = None
         self.checkpoints: Checkpoints | None = None
+        self.recorded: list[PyTree] = []
         self._pending: State | None = None
         self._saved_at = time.monotonic()
         if directory is not None:
             place = Path(directory)
             self.metrics = MetricsFile(place / METRICS)
+            self.records_files = RecordsFiles(place / RECORDS)
             self.used = self.metrics.path.exists() or (place / "checkpoints").exists()
             self.checkpoints = Checkpoints(place / "checkpoints", keep)
 
@@ -43,8 +47,11 @@ class Logbook:
                 self.save()
             self.checkpoints.__exit__()
 
-    def open(self, start: State, *, resume: bool) -> State:
-        """The state to go on from: `start`, or the newest whole checkpoint, with the metrics cut to it."""
+    def open(self, start: State, *, resume: bool, records: PyTree = None) -> State:
+        """The state to go on from: `start`, or the newest whole checkpoint, with metrics and records cut to it.
+
+        `records` is a template of what is recorded.
+        """
         if self.checkpoints is None or self.metrics is None:
             return start
         if not resume:
@@ -57,7 +64,16 @@ class Logbook:
         epoch, state, warnings = (0, start, []) if found is None else found
         self.checkpoints.forget_after(epoch)
         self.records, self.warnings = self.metrics.cut(epoch), tuple(warnings)
+        self.recorded = self.records_files.cut(epoch, records)
         return state
+
+    def record(self, recorded: PyTree, epoch: int) -> None:
+        """Keep what was recorded in the epochs up to this one."""
+        if not jax.tree.leaves(recorded):
+            return
+        self.recorded.append(recorded)
+        if self.checkpoints is not None:
+            self.records_files.write(epoch, recorded)
 
     def add(self, record: dict[str, float]) -> None:
         """Write the metrics of one more epoch."""
@@ -88,14 +104,18 @@ class Logbook:
         kept = [] if self.checkpoints is None else [e for e in self.checkpoints.epochs() if e <= epoch]
         return self.checkpoints.path(kept[-1]) if self.checkpoints is not None and kept else None
 
+    def all_recorded(self) -> PyTree:
+        """The records of all epochs, one after another."""
+        return joined(self.recorded)
+
     def history(self) -> dict[str, np.ndarray]:
         """The metrics as columns, NaN where an epoch lacks one."""
         return columns_of(self.records)
 
 
-def checksum(sample: Sample | None) -> str:
-    """The shape of a sample and a checksum of its bytes: that a resumed run has the data of the first."""
-    total = 0
-    for part in sample or ():
-        total = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).reshape(-1).data, total)
-    return "none" if sample is None else f"{sample.inputs.shape} {total:08x}"
+def checksum(data: PyTree) -> str:
+    """The shapes of data and a checksum of their bytes: that a resumed run has the data of the first."""
+    total, leaves = 0, [leaf for leaf in jax.tree.leaves(data) if hasattr(leaf, "shape")]
+    for leaf in leaves:
+        total = zlib.crc32(np.ascontiguousarray(leaf).view(np.uint8).reshape(-1).data, total)
+    return f"{' '.join(str(leaf.shape) for leaf in leaves)} {total:08x}" if leaves else "none"

@@ -10,9 +10,13 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
 
-from .fitting import Run, Schedule
-from .loop import Loop, Metrics, State
-from .objectives import Loss, Sample, checked_sample, loss_called
+from .engine.engine import Engine
+from .engine.epochs import Loop, Metrics, State
+from .engine.players import Player
+from .engine.streams import Shuffled
+from .feeding import Schedule
+from .fitting import Run
+from .objectives import Loss, Sample, Supervised, checked_sample, loss_called
 from .progress import Bar
 
 Model = TypeVar("Model", bound=PyTree)
@@ -52,15 +56,15 @@ def fit_many(
         raise ValueError(f"fit_many got epochs={epochs}; give 1 or more.")
     if rates is not None and len(rates) != len(models):
         raise ValueError(f"fit_many got {len(rates)} rates for {len(models)} models; give one for each.")
-    sample = checked_sample(models[0], train, loss)
-    held = None if validation is None else checked_sample(models[0], validation, loss, "validation")
+    sample = jax.device_put(checked_sample(models[0], train, loss))
+    held = None if validation is None else jax.device_put(checked_sample(models[0], validation, loss, "validation"))
     if not 1 <= batch <= len(sample.inputs):
         raise ValueError(f"fit_many got batch={batch} for {len(sample.inputs)} examples; choose 1 to that number.")
     stacked, masks, rest = _stack(models, sample.inputs[0])
     mapped = _Mapped(rest, loss_called(loss), optimiser, batch)
     rates = None if rates is None else jnp.asarray(rates, _dtype(stacked))
     keys = jax.random.split(key, len(models))
-    state = _start(mapped, stacked, masks, rates)
+    state = _start(mapped, stacked, masks, rates, keys)
     steps = len(sample.inputs) // batch
     size = sum(leaf.size for leaf in jax.tree.leaves(stacked))
     at_once = Schedule.of(size, batch, steps, epochs).epochs
@@ -71,9 +75,9 @@ def fit_many(
             state, metrics = _epochs(mapped, state, masks, rates, sample, held, keys, count)
             measured.append(metrics)
             bar.epoch(done + count, {"loss": float(jnp.nanmedian(metrics.loss[:, -1]))})
-    columns = {name: np.concatenate([getattr(m, name) for m in measured], axis=1) for name in Metrics._fields}
+    joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *measured)
     return [
-        _run(last, best, {name: values[index] for name, values in columns.items()}, epochs, steps)
+        _run(last, best, jax.tree.map(lambda values, i=index: values[i], joined), epochs, steps)
         for index, (last, best) in enumerate(_apart(models, state))
     ]
 
@@ -89,12 +93,15 @@ class _Mapped(eqx.Module):
     def loop(self, mask: PyTree, rate: Float[Array, ""] | None) -> Loop:
         """The loop of one member."""
         rule = self.optimiser if rate is None else self.optimiser(rate)
-        return Loop(self.rest, self.loss, rule, self.batch, mask=mask)
+        return Loop(Engine((Player(Supervised(self.loss), rule),), self.rest, mask=mask))
 
 
 @eqx.filter_jit
-def _start(mapped: _Mapped, stacked: PyTree, masks: PyTree, rates: Array | None) -> State:
-    return eqx.filter_vmap(lambda p, mask, rate: mapped.loop(mask, rate).start(p))(stacked, masks, rates)
+def _start(mapped: _Mapped, stacked: PyTree, masks: PyTree, rates: Array | None, keys: Key[Array, " models"]) -> State:
+    def member(parameters: PyTree, mask: PyTree, rate: Array | None, key: PRNGKeyArray) -> State:
+        return mapped.loop(mask, rate).start(parameters, key)
+
+    return eqx.filter_vmap(member)(stacked, masks, rates, keys)
 
 
 @eqx.filter_jit
@@ -109,7 +116,7 @@ def _epochs(
     count: int,
 ) -> tuple[State, Metrics]:
     def member(state: State, mask: PyTree, rate: Array | None, key: PRNGKeyArray) -> tuple[State, Metrics]:
-        return mapped.loop(mask, rate).epochs(state, train, held, key, count)
+        return mapped.loop(mask, rate).epochs(state, Shuffled(train, mapped.batch), held, key, count)[:2]
 
     return eqx.filter_vmap(member)(state, masks, rates, keys)
 
@@ -166,7 +173,7 @@ def _check_padding(models: Sequence[PyTree], padded: list, structure: Any, rest:
 
 def _apart(models: Sequence[Model], state: State) -> list[tuple[Model, Model]]:
     """Each model with its last and with its best parameters, which are cut on the host: there a slice costs nothing."""
-    stacked = [jax.tree.leaves(part) for part in jax.device_get((state.parameters, state.best))]
+    stacked = [jax.tree.leaves(part) for part in jax.device_get((state.carried.parameters, state.best))]
     split = [eqx.partition(model, eqx.is_inexact_array) for model in models]
     leaves = [jax.tree.leaves(parameters) for parameters, _ in split]
     cut = [
@@ -183,13 +190,11 @@ def _cropped(wide: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return wide[tuple(slice(n) for n in shape)]
 
 
-def _run(last: Model, best: Model, columns: dict[str, np.ndarray], epochs: int, num_steps: int) -> Run[Model]:
+def _run(last: Model, best: Model, metrics: Metrics, epochs: int, num_steps: int) -> Run[Model]:
     """One member's run from its column of every metric."""
     history: dict[str, np.ndarray] = {"epoch": np.arange(1, epochs + 1), "step": np.arange(1, epochs + 1) * num_steps}
-    for name, values in columns.items():
-        if name not in ("bad_step", "run") and np.isfinite(values).any():
-            history[name] = values
-    bad = columns["bad_step"]
+    history |= {name: values for name, values in metrics.columns().items() if np.isfinite(values).any()}
+    bad = metrics.bad_step
     if (bad < 0).all():
         return Run(last, best, history, epochs, "finished")
     epoch = int(np.argmax(bad >= 0))

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, PyTree
 
 from leadline._shapes import output_shape
+
+from .engine.objective import RowLosses
 
 #: outputs of a batch and its targets -> one loss for each example
 Loss = Callable[[Float[Array, "batch ..."], Num[Array, "batch ..."]], Float[Array, " batch"]]
@@ -18,8 +21,8 @@ Loss = Callable[[Float[Array, "batch ..."], Num[Array, "batch ..."]], Float[Arra
 class Sample(NamedTuple):
     """Inputs and targets, one row for each example."""
 
-    inputs: Num[Array, "n ..."]
-    targets: Num[Array, "n ..."]
+    inputs: Num[Array | np.ndarray, "n ..."]
+    targets: Num[Array | np.ndarray, "n ..."]
 
 
 def squared_error(outputs: Float[Array, "batch ..."], targets: Num[Array, "batch ..."]) -> Float[Array, " batch"]:
@@ -44,6 +47,32 @@ def one_hot_squared_error(outputs: Float[Array, "batch k"], labels: Int[Array, "
 LOSSES: dict[str, Loss] = {"cross-entropy": optax.softmax_cross_entropy_with_integer_labels, "squared": squared_error}
 
 
+class Supervised(eqx.Module):
+    """The objective of a loss of (outputs, targets): its rows, and which labels have the largest output.
+
+    >>> objective = Supervised(squared_error)
+    >>> rows, _ = objective(lambda x: 2 * x, Sample(jnp.array([1.0, 2.0]), jnp.array([2.0, 3.0])), None, None)
+    >>> rows.losses.tolist()
+    [0.0, 1.0]
+    """
+
+    loss: Loss = eqx.field(static=True)
+
+    def __call__(
+        self, model: Callable, sample: Sample, key: PRNGKeyArray | None, state: PyTree
+    ) -> tuple[RowLosses, PyTree]:
+        outputs = jax.vmap(model)(sample.inputs)
+        right = _right(outputs, sample.targets)
+        return RowLosses(self.loss(outputs, sample.targets), None, {} if right is None else {"accuracy": right}), state
+
+
+def _right(outputs: Float[Array, "batch ..."], targets: Array) -> Float[Array, " batch"] | None:
+    """1 where the largest output is the label's, 0 elsewhere; None where targets are not labels."""
+    if outputs.ndim != 2 or outputs.shape[1] < 2 or not jnp.issubdtype(targets.dtype, jnp.integer) or targets.ndim != 1:
+        return None
+    return (jnp.argmax(outputs, axis=1) == targets).astype(outputs.dtype)
+
+
 def loss_called(name: str | Loss) -> Loss:
     """The loss of that name in `LOSSES`; a function of (outputs, targets) is taken as it is."""
     if not isinstance(name, str):
@@ -54,7 +83,7 @@ def loss_called(name: str | Loss) -> Loss:
 
 
 def checked_sample(model: Callable, sample: tuple, loss: str | Loss, what: str = "training") -> Sample:
-    """The sample as device arrays, after checks; ValueError says in one sentence what is wrong with it.
+    """The sample as arrays, after checks; ValueError says in one sentence what is wrong with it.
 
     >>> sample = checked_sample(lambda x: x, (np.ones((3, 2)), np.array([0, 1, 1])), "cross-entropy")
     >>> sample.inputs.shape
@@ -86,7 +115,25 @@ def checked_sample(model: Callable, sample: tuple, loss: str | Loss, what: str =
             f"The model gives outputs of shape {outputs}, but each {what} target has shape {y.shape[1:]}; "
             "make them the same size."
         )
-    return Sample(jnp.asarray(x), jnp.asarray(y))
+    return Sample(*(part if isinstance(part, jax.Array) else array for part, array in zip(sample, (x, y), strict=True)))
+
+
+def checked_rows(data: PyTree, what: str = "training") -> PyTree:
+    """Data of any form after checks: arrays of numbers, as many rows in each, at least one.
+
+    >>> sorted(checked_rows({"tokens": np.zeros((3, 5), int), "mask": np.ones((3, 5), bool)}))
+    ['mask', 'tokens']
+    """
+    leaves = jax.tree.leaves(data)
+    if any(not hasattr(leaf, "shape") or leaf.ndim == 0 for leaf in leaves) or len({len(leaf) for leaf in leaves}) != 1:
+        shapes = [getattr(leaf, "shape", type(leaf).__name__) for leaf in leaves]
+        raise ValueError(f"The {what} data have arrays of shapes {shapes}; give arrays with one row for each example.")
+    if len(leaves[0]) == 0:
+        raise ValueError(f"The {what} data are empty; give at least one example.")
+    for leaf in leaves:
+        if np.dtype(leaf.dtype).kind not in "biufc":
+            raise ValueError(f"The {what} data have an array of type {leaf.dtype}; convert it to numbers.")
+    return data
 
 
 def _output_shape(model: Callable, x: np.ndarray, what: str) -> tuple[int, ...]:

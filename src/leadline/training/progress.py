@@ -35,9 +35,9 @@ class Bar:
         if self.bar is not None:
             self.bar.stop()
 
-    def within(self, examples: int, loss: float) -> None:
-        """Some examples of the present epoch have been seen."""
-        self._show(self.done + min(examples / max(self.examples, 1), 1.0), f"loss {loss:.4g}")
+    def within(self, share: float, loss: float) -> None:
+        """A share of the present epoch has been seen."""
+        self._show(self.done + min(share, 1.0), f"loss {loss:.4g}")
 
     def epoch(self, done: int, record: dict[str, float]) -> None:
         """So many epochs are done; the last one came out like this."""

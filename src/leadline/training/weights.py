@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from leadline._files import write_whole
 
@@ -21,17 +21,25 @@ def named_arrays(tree: PyTree) -> dict[str, np.ndarray]:
     ['layers.0', 'layers.1']
     """
     leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, eqx.is_array))
-    return {_name(path): np.asarray(leaf) for path, leaf in leaves}
+    return {_name(path): _on_host(leaf) for path, leaf in leaves}
 
 
-def with_arrays(tree: Model, arrays: dict[str, np.ndarray], source: str) -> Model:
-    """The pytree with its arrays replaced by those of the same names; ValueError names the first that does not fit."""
-    difference = first_difference(shapes(named_arrays(tree)), shapes(arrays))
+def with_arrays(tree: Model, arrays: dict[str, np.ndarray], source: str, *, rows: bool = False) -> Model:
+    """The pytree with its arrays replaced by those of the same names; ValueError names the first that does not fit.
+
+    With `rows` there may be other numbers of rows than in the pytree.
+    """
+    own = named_arrays(tree)
+    if rows:
+        difference = first_difference(*(shapes({name: a[:0] for name, a in part.items()}) for part in (own, arrays)))
+    else:
+        difference = first_difference(shapes(own), shapes(arrays))
     if difference:
         raise ValueError(f"{source} is of another model: {difference}.")
     dynamic, static = eqx.partition(tree, eqx.is_array)
     leaves, structure = jax.tree_util.tree_flatten_with_path(dynamic)
-    return eqx.combine(jax.tree.unflatten(structure, [jnp.asarray(arrays[_name(path)]) for path, _ in leaves]), static)
+    found = [_as_before(arrays[_name(path)], leaf) for path, leaf in leaves]
+    return eqx.combine(jax.tree.unflatten(structure, found), static)
 
 
 def shapes(arrays: dict[str, np.ndarray]) -> dict[str, str]:
@@ -65,8 +73,11 @@ def save_weights(path: str | Path, model: PyTree) -> None:
     write_whole(Path(path), save({name: np.ascontiguousarray(a) for name, a in named_arrays(model).items()}))
 
 
-def load_weights(path: str | Path, model: Model) -> Model:
-    """The model with the arrays of a safetensors file; names, shapes and types must be those of the model."""
+def load_weights(path: str | Path, model: Model, *, rows: bool = False) -> Model:
+    """The model with the arrays of a safetensors file; names, shapes and types must be those of the model.
+
+    With `rows` the file may have other numbers of rows, the first axis of every array.
+    """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -76,7 +87,29 @@ def load_weights(path: str | Path, model: Model) -> Model:
         raise FileNotFoundError(f"There is no file {path}; give the path of a safetensors file.") from None
     except SafetensorError as error:
         raise ValueError(f"{path} is not a whole safetensors file ({error}); export the weights again.") from error
-    return with_arrays(model, arrays, str(path))
+    return with_arrays(model, arrays, str(path), rows=rows)
+
+
+def _on_host(leaf: Array | np.ndarray) -> np.ndarray:
+    """The whole array in the memory of this process; the numbers of a random key."""
+    if _is_key(leaf):
+        leaf = jax.random.key_data(leaf)
+    if isinstance(leaf, jax.Array) and not (leaf.is_fully_addressable or leaf.is_fully_replicated):
+        from jax.experimental.multihost_utils import process_allgather
+
+        return np.asarray(process_allgather(leaf, tiled=True))
+    return np.asarray(leaf)
+
+
+def _as_before(array: np.ndarray, leaf: Array | np.ndarray) -> Array:
+    """The numbers as an array of the kind of `leaf`."""
+    if _is_key(leaf):
+        return jax.random.wrap_key_data(jnp.asarray(array), impl=jax.random.key_impl(leaf))
+    return jnp.asarray(array)
+
+
+def _is_key(leaf: Array | np.ndarray) -> bool:
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _name(path: tuple) -> str:
