@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-Apply = Callable[[PyTree, Array], Array]
+Apply = Callable[[PyTree, Array], Array]  # (params, inputs of a batch) -> outputs, one row for each input
+ExampleFunction = Callable[[PyTree, Array], Array]  # (params, one input) -> its outputs
 
 _INFERENCE = {
     "train": False,
@@ -63,12 +64,7 @@ class BatchFunction(eqx.Module):
     def _run(self, params: PyTree, x: Array) -> Array:
         outputs = self.function(params, x)
         outputs = outputs if self.select is None else self.select(outputs)
-        if not hasattr(outputs, "shape"):
-            raise ValueError(
-                f"The network returns {_contents(outputs)}, not one array; choose one by select=, as in "
-                f"as_apply(model, select=lambda out: {_choice(outputs)})."
-            )
-        return jnp.asarray(outputs)
+        return _one_array(outputs)
 
 
 class OneOfBatch(eqx.Module):
@@ -77,10 +73,10 @@ class OneOfBatch(eqx.Module):
     apply: Callable
 
     def __call__(self, params: PyTree, x: Array) -> Array:
-        return self.apply(params, x[None])[0]
+        return _one_array(self.apply(params, x[None]))[0]
 
 
-def of_example(apply: Apply) -> Callable[[PyTree, Array], Array]:
+def of_example(apply: Apply) -> ExampleFunction:
     """f(params, x) of one example: the network's own where it was written so, else the only row of a batch."""
     return apply.of_example if isinstance(apply, BatchFunction) and apply.mapped else OneOfBatch(apply)
 
@@ -290,6 +286,15 @@ def _name(network: Any) -> str:
 def _kind(model: Any) -> str:
     name = type(model).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def _one_array(outputs: Any) -> Array:
+    if not hasattr(outputs, "shape"):
+        raise ValueError(
+            f"The network returns {_contents(outputs)}, not one array; choose one by select=, as in "
+            f"as_apply(model, select=lambda out: {_choice(outputs)})."
+        )
+    return jnp.asarray(outputs)
 
 
 def _contents(outputs: Any) -> str:
