@@ -28,6 +28,13 @@ def compiled_programs_are_dropped_when_they_fill_the_memory():
         jax.clear_caches()
 
 
+@pytest.fixture(autouse=True)
+def slow_tests_train_afresh(request, monkeypatch):
+    """What `training.remembered` keeps may come from an earlier run; a slow test does not trust it."""
+    if request.node.get_closest_marker("slow"):
+        monkeypatch.setenv("LEADLINE_FRESH", "1")
+
+
 collect_ignore = [
     "documented_json.py",
     "image_samples.py",

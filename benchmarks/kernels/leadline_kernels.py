@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from leadline import infinite_width as wide, kernels, networks, tangent
+from leadline import as_apply, infinite_width as wide, kernels, networks, tangent
 from leadline.kernels import machines
 
 from ..harness.case import Inputs
@@ -26,8 +26,8 @@ def finite(inputs: Inputs):
     net = networks.MLP(WIDTHS, key=jax.random.key(0), dtype=jnp.float32)
     values = [jnp.asarray(inputs[f"{part}{i}"]) for i in range(len(WIDTHS) - 1) for part in ("weight", "bias")]
     net = eqx.tree_at(lambda m: [a for layer in m.layers for a in (layer.weight, layer.bias)], net, values)
-    f, params = tangent.as_function(net)
-    return lambda: tangent.empirical_ntk(f, params, inputs["x"])
+    apply, params = as_apply(net)
+    return lambda: tangent.empirical_ntk(apply, params, inputs["x"])
 
 
 def evidence(inputs: Inputs):

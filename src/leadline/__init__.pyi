@@ -27,6 +27,7 @@ from . import (
     tangent as tangent,
     training as training,
 )
+from ._network import Network as Network, as_apply as as_apply
 from .claims import check as check
 from .studies import study as study
 

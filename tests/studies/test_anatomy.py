@@ -20,7 +20,7 @@ def classes(shape, k=3, n=60):
 @pytest.fixture(scope="module")
 def linear():
     params = {"w": jnp.asarray(RNG.normal(size=(5, 3))), "b": jnp.ones(3)}
-    return as_subject(lambda p, x: x @ p["w"] + p["b"], classes((5,)), params=params, name="softmax")
+    return as_subject((lambda p, x: x @ p["w"] + p["b"], params), classes((5,)), name="softmax")
 
 
 def test_every_number_of_a_linear_model_has_its_closed_form(linear):

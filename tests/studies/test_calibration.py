@@ -32,8 +32,7 @@ def cards():
     """The true softmax model, and the same with scores three times too large."""
     train, test = rows(300, 1), rows(400, TEST_SEED)
     return {
-        times: INSTRUMENT(as_subject(linear, train, test, params={"w": jnp.asarray(times * TRUE)}))
-        for times in (1.0, 3.0)
+        times: INSTRUMENT(as_subject((linear, {"w": jnp.asarray(times * TRUE)}), train, test)) for times in (1.0, 3.0)
     }
 
 
@@ -74,7 +73,7 @@ def test_large_scores_are_overconfident_and_the_temperature_says_by_how_much(car
 
 
 def test_small_scores_are_underconfident():
-    card = INSTRUMENT(as_subject(linear, rows(300, 1), rows(400, TEST_SEED), params={"w": jnp.asarray(0.2 * TRUE)}))
+    card = INSTRUMENT(as_subject((linear, {"w": jnp.asarray(0.2 * TRUE)}), rows(300, 1), rows(400, TEST_SEED)))
     assert "underconfident" in card.meaning.sentence
 
 
@@ -83,7 +82,7 @@ def test_bins_may_disagree_where_the_average_does_not(cards):
     table = bayes.ReliabilityTable(*(np.asarray(v) for v in base["table"].values()))
     numbers = {name: base.numbers.get(name) for name in Measured._fields}
     found = Measured(**numbers | {"table": table, "calibration_error": 0.3, "temperature": None, "uncertainty": None})
-    meaning = interpret(found, as_subject(linear, rows(300, 1), rows(40, 2), params={"w": jnp.asarray(TRUE)}))
+    meaning = interpret(found, as_subject((linear, {"w": jnp.asarray(TRUE)}), rows(300, 1), rows(40, 2)))
     assert "not bin by bin" in meaning.sentence
 
 
@@ -91,7 +90,7 @@ def test_regression_is_judged_by_its_intervals():
     rng = np.random.default_rng(4)
     x = rng.normal(size=(300, 4))
     y = x @ TRUE[:, :1] + 0.3 * rng.normal(size=(300, 1))
-    subject = as_subject(linear, (x[:150], y[:150]), (x[150:], y[150:]), params={"w": jnp.asarray(TRUE[:, :1])})
+    subject = as_subject((linear, {"w": jnp.asarray(TRUE[:, :1])}), (x[:150], y[:150]), (x[150:], y[150:]))
     card = INSTRUMENT(subject)
     assert card.verdict == "holds"
     exact = bayes.last_layer_regression(
@@ -109,14 +108,11 @@ def test_two_classes_by_one_output_and_a_network_without_a_linear_head():
     x, y = rows(300, 1)
     y = (y > 0).astype(int)
     one = as_subject(
-        linear, (x[:200], y[:200]), (x[200:], y[200:]), params={"w": jnp.asarray(TRUE[:, :1])}, loss="cross-entropy"
+        (linear, {"w": jnp.asarray(TRUE[:, :1])}), (x[:200], y[:200]), (x[200:], y[200:]), loss="cross-entropy"
     )
     assert INSTRUMENT(one)["uncertainty"]["parameters"] == 4
     bent = as_subject(
-        lambda p, x: jnp.tanh(x @ p["w"]),
-        (x[:200], y[:200]),
-        (x[200:], y[200:]),
-        params={"w": jnp.asarray(TRUE[:, :2])},
+        (lambda p, x: jnp.tanh(x @ p["w"]), {"w": jnp.asarray(TRUE[:, :2])}), (x[:200], y[:200]), (x[200:], y[200:])
     )
     card = INSTRUMENT(bent)
     assert card["uncertainty"] is None
@@ -125,13 +121,13 @@ def test_two_classes_by_one_output_and_a_network_without_a_linear_head():
 
 def test_refusals():
     params = {"w": jnp.asarray(TRUE)}
-    assert INSTRUMENT(as_subject(linear, rows(50, 1), params=params)).skipped == "there are no test rows"
-    assert "5 test rows" in INSTRUMENT(as_subject(linear, rows(50, 1), rows(5, 2), params=params)).skipped
+    assert INSTRUMENT(as_subject((linear, params), rows(50, 1))).skipped == "there are no test rows"
+    assert "5 test rows" in INSTRUMENT(as_subject((linear, params), rows(50, 1), rows(5, 2))).skipped
 
     def quantile(outputs, targets):
         return jnp.abs(outputs[:, 0] - targets[:, 0])
 
     x, _ = rows(60, 1)
     y = x[:, :1]
-    other = as_subject(linear, (x[:30], y[:30]), (x[30:], y[30:]), params={"w": jnp.ones((4, 1))}, loss=quantile)
+    other = as_subject((linear, {"w": jnp.ones((4, 1))}), (x[:30], y[:30]), (x[30:], y[30:]), loss=quantile)
     assert "quantile" in INSTRUMENT(other).skipped

@@ -106,7 +106,7 @@ def test_every_outcome_has_its_sentence(linear):
 
 def test_regression_by_a_plain_function_has_the_hessian_of_least_squares():
     x = TRAIN[0].astype(np.float64)
-    subject = as_subject(lambda w, x: x @ w[:, None], (x, x[:, 0] + 1.0), params=jnp.ones(4), rows=60)
+    subject = as_subject((lambda w, x: x @ w[:, None], jnp.ones(4)), (x, x[:, 0] + 1.0), rows=60)
     found = INSTRUMENT.measure(subject, subject.key("curvature"))
     sampled = subject.sample.inputs
     values = np.linalg.eigvalsh(2 * sampled.T @ sampled / 60)[::-1]  # of ‖f − y‖²

@@ -64,7 +64,7 @@ def linear(digits, uncertified):
     """Linear softmax scores by least squares, as a plain function, and the card."""
     x, y, unseen, truth = digits
     w = np.linalg.solve(x.T @ x + 10 * np.eye(64), x.T @ np.eye(10)[y]).astype(np.float32)
-    subject = as_subject(lambda p, x: x @ p["w"], (x, y), (unseen, truth), params={"w": jnp.asarray(w)})
+    subject = as_subject((lambda p, x: x @ p["w"], {"w": jnp.asarray(w)}), (x, y), (unseen, truth))
     return subject, w, INSTRUMENT(subject)
 
 
@@ -151,7 +151,7 @@ def test_without_test_rows_or_a_chain_parts_are_left_out(digits, uncertified):
         return jnp.tanh(x @ p["w"]) @ p["w"].T[:, :10] + x[:, :10] * p["s"]
 
     params = {"w": jnp.asarray(np.random.default_rng(0).normal(size=(64, 8)) / 8, jnp.float32), "s": jnp.ones(10)}
-    card = INSTRUMENT(as_subject(tied, (x, y), params=params))
+    card = INSTRUMENT(as_subject((tied, params), (x, y)))
     verdicts = {c.what: str(c.verdict) for c in card.finding.comparisons}
     assert verdicts["test error"] == "inapplicable"
     assert verdicts["norm, margin and VC bounds"] == "inapplicable"
@@ -164,5 +164,5 @@ def test_without_test_rows_or_a_chain_parts_are_left_out(digits, uncertified):
 def test_regression_is_refused():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 3))
-    subject = as_subject(lambda p, x: x @ p, (x, x[:, :1]), params=jnp.ones((3, 1)))
+    subject = as_subject((lambda p, x: x @ p, jnp.ones((3, 1))), (x, x[:, :1]))
     assert "not class labels" in INSTRUMENT(subject).skipped

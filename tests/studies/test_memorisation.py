@@ -79,7 +79,7 @@ def test_a_network_that_keeps_random_labels_has_memorised():
         apart = jnp.sum((x[:, None] - p["centres"]) ** 2, axis=2)
         return jax.nn.softmax(-5 * apart, axis=1) @ p["labels"]
 
-    subject = as_subject(recall, (x, y), (z, t), params=params, loss="cross-entropy")
+    subject = as_subject((recall, params), (x, y), (z, t), loss="cross-entropy")
     card = INSTRUMENT(subject)
     assert card["train_right"] == 1.0
     assert card.meaning.sentence.startswith("It has memorised: 100.0% of the training rows right")

@@ -26,7 +26,7 @@ BASE = {}
 def softmax_subject(step=0.5, batch=16, optimiser="sgd", **past):
     """One model with several pasts; what does not depend on the past is computed once."""
     if not BASE:
-        BASE["subject"] = as_subject(linear, (X, LABELS), params={"w": jnp.asarray(W)})
+        BASE["subject"] = as_subject((linear, {"w": jnp.asarray(W)}), (X, LABELS))
     subject = replace(BASE["subject"], past=TrainingHistory(optimiser=optimiser, step=step, batch=batch, **past))
     subject.__dict__["shared"] = BASE["subject"].shared
     return subject
@@ -106,13 +106,13 @@ def test_an_unknown_step_is_a_part_and_an_advised_one_is_tried():
 def test_regression_has_a_floor_and_a_gradient_of_0_is_told():
     y = X @ np.ones((3, 1)) + 0.5 * rng.normal(size=(120, 1))
     best = np.linalg.lstsq(X, y, rcond=None)[0]
-    subject = as_subject(linear, (X, y), params={"w": jnp.asarray(best + 0.01)}, step_size=0.05, batch=8)
+    subject = as_subject((linear, {"w": jnp.asarray(best + 0.01)}), (X, y), step_size=0.05, batch=8)
     found = INSTRUMENT(subject)
     assert np.isclose(found["floor"]["minimum"], np.mean((X @ best - y) ** 2), rtol=1e-5)
     equilibrium = next(c for c in found.finding.comparisons if "equilibrium" in c.what)
     assert str(equilibrium.verdict) == "holds"
     assert np.isclose(found["smoothness"], 2 * np.linalg.eigvalsh(X.T @ X / 120)[-1], rtol=1e-5)
-    still = as_subject(linear, (X, 0 * y), params={"w": jnp.zeros((3, 1))}, step_size=0.05, batch=8)
+    still = as_subject((linear, {"w": jnp.zeros((3, 1))}), (X, 0 * y), step_size=0.05, batch=8)
     assert "nothing to optimise" in INSTRUMENT(still).meaning.sentence
 
 

@@ -28,7 +28,7 @@ def softmax():
     """w_k along the k-th axis: two classes differ by 2 in two inputs, so that distances are |x_y − x_k|/√2 and /2."""
     x, y = clouds()
     params = {"w": jnp.eye(3, 16), "b": jnp.zeros(3)}
-    return as_subject(linear, (x[:40], y[:40]), (x[40:], y[40:]), params=params)
+    return as_subject((linear, params), (x[:40], y[:40]), (x[40:], y[40:]))
 
 
 @pytest.fixture(scope="module")
@@ -123,13 +123,13 @@ def test_parts_that_do_not_apply_are_named(found, softmax):
 
 def test_it_refuses_what_is_not_a_classifier():
     x, _ = clouds()
-    subject = as_subject(linear, (x, x[:, :3, 0]), params={"w": jnp.eye(3, 16), "b": jnp.zeros(3)})
+    subject = as_subject((linear, {"w": jnp.eye(3, 16), "b": jnp.zeros(3)}), (x, x[:, :3, 0]))
     assert "class labels" in INSTRUMENT(subject).skipped
 
 
 def test_it_says_so_where_nothing_is_classified_rightly(softmax):
     x, y = clouds()
-    wrong = as_subject(linear, (x, (y + 1) % 3), params=softmax.params)
+    wrong = as_subject((linear, softmax.params), (x, (y + 1) % 3))
     assert "no row is classified rightly" in INSTRUMENT(wrong).skipped
 
 

@@ -22,7 +22,7 @@ def network():
 
 def test_every_number_of_a_linear_model_has_its_closed_form():
     w = RNG.normal(size=(6, 3))
-    subject = as_subject(lambda p, x: x @ p, (X, Y), params=jnp.asarray(w), start=jnp.asarray(w))
+    subject = as_subject((lambda p, x: x @ p, jnp.asarray(w)), (X, Y), start=jnp.asarray(w))
     card = signal.INSTRUMENT(subject)
     scores = subject.train.inputs @ w
     back = np.exp(scores) / np.exp(scores).sum(1, keepdims=True) - np.eye(3)[subject.train.targets]
@@ -81,5 +81,5 @@ def test_what_came_out_decides_what_is_said(network):
 
 
 def test_a_network_without_layers_is_refused():
-    subject = as_subject(lambda p, x: x[:, :2] * p, (X, X[:, :2]), params=jnp.ones(2))
+    subject = as_subject((lambda p, x: x[:, :2] * p, jnp.ones(2)), (X, X[:, :2]))
     assert "no layers" in signal.INSTRUMENT(subject).skipped

@@ -27,10 +27,10 @@ def rows_of(subject):
 
 
 def test_a_function_of_batches_and_one_of_single_rows_give_the_same_subject():
-    one = as_subject(lambda p, x: jnp.dot(x, p["w"]) + p["b"], TRAIN, params=PARAMS)
-    assert np.allclose(rows_of(as_subject(scores_of, TRAIN, params=PARAMS)), EXPECTED, atol=1e-5)
+    one = as_subject((lambda p, x: jnp.dot(x, p["w"]) + p["b"], PARAMS), TRAIN)
+    assert np.allclose(rows_of(as_subject((scores_of, PARAMS), TRAIN)), EXPECTED, atol=1e-5)
     assert np.allclose(rows_of(one), EXPECTED, atol=1e-5)
-    single = as_subject(lambda p, x: (p["w"] * x[:, None]).sum(0) + p["b"] * (x.ndim == 1), TRAIN, params=PARAMS)
+    single = as_subject((lambda p, x: (p["w"] * x[:, None]).sum(0) + p["b"] * (x.ndim == 1), PARAMS), TRAIN)
     assert np.allclose(rows_of(single), EXPECTED, atol=1e-5)
 
 
@@ -64,7 +64,7 @@ def test_a_flax_nnx_module_gives_its_own_outputs_and_its_parameters_can_be_repla
 
 def test_one_output_with_two_classes_becomes_two_scores():
     labels = (TRAIN[1] > 0).astype(int)
-    subject = as_subject(lambda p, x: x @ p, (TRAIN[0], labels), params=jnp.asarray(W[:, 0]))
+    subject = as_subject((lambda p, x: x @ p, jnp.asarray(W[:, 0])), (TRAIN[0], labels))
     z = subject.train.inputs @ W[:, 0]
     assert np.allclose(subject.train_scores, np.stack([0 * z, z], axis=1), atol=1e-5)
     y = subject.train.targets
@@ -72,9 +72,9 @@ def test_one_output_with_two_classes_becomes_two_scores():
 
 
 def test_real_targets_are_regression_and_labels_with_a_squared_loss_are_classes():
-    regression = as_subject(lambda p, x: x @ p, (TRAIN[0], TRAIN[0].sum(1)), params=jnp.asarray(W[:, 0]))
+    regression = as_subject((lambda p, x: x @ p, jnp.asarray(W[:, 0])), (TRAIN[0], TRAIN[0].sum(1)))
     assert (regression.loss, regression.classifies, regression.train.targets.shape) == ("squared", False, (90, 1))
-    classes = as_subject(scores_of, TRAIN, params=PARAMS, loss="squared")
+    classes = as_subject((scores_of, PARAMS), TRAIN, loss="squared")
     expected = ((classes.train_scores - np.eye(3)[classes.train.targets]) ** 2).sum(1)
     assert classes.classifies
     assert np.allclose(classes.losses(classes.train), expected, rtol=1e-5)
@@ -103,7 +103,7 @@ def test_dropout_is_off():
 
 
 def test_rows_are_shuffled_together_and_the_same_way_every_time():
-    subject, again = (as_subject(scores_of, TRAIN, params=PARAMS) for _ in range(2))
+    subject, again = (as_subject((scores_of, PARAMS), TRAIN) for _ in range(2))
     assert (subject.train.inputs == again.train.inputs).all()
     lookup = {tuple(x): y for x, y in zip(*TRAIN, strict=True)}
     assert [lookup[tuple(x)] for x in subject.train.inputs] == subject.train.targets.tolist()
@@ -131,13 +131,8 @@ X, Y = TRAIN
         (NET, TRAIN, {"loss": "hinge"}, "no loss called 'hinge'"),
         (NET, (X, X), {}, "gives 3 numbers per row and the targets have 4"),
         (NET, TRAIN, {"start": networks.MLP((4, 5, 3), key=jax.random.key(0))}, "same architecture"),
-        (scores_of, TRAIN, {"params": {"w": 1}}, "pytree of floating-point arrays"),
-        (
-            scores_of,
-            TRAIN,
-            {"params": {"w": jnp.asarray(W) * jnp.nan, "b": jnp.ones(3)}},
-            "not finite for training row",
-        ),
+        ((scores_of, {"w": 1}), TRAIN, {}, "pytree of floating-point arrays"),
+        ((scores_of, {"w": jnp.asarray(W) * jnp.nan, "b": jnp.ones(3)}), TRAIN, {}, "not finite for training row"),
         (NET, TRAIN, {"test": (X[:, :2], Y)}, "give both alike"),
     ],
 )

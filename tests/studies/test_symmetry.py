@@ -39,7 +39,7 @@ def linear_images():
         weights[label] = mask.ravel()
     train, test = quadrants(60, 0), quadrants(40, 1)
     params = {"w": jnp.asarray(weights)}
-    return as_subject(lambda p, x: x.reshape(len(x), -1) @ p["w"].T, train, test, params=params, loss="cross-entropy")
+    return as_subject((lambda p, x: x.reshape(len(x), -1) @ p["w"].T, params), train, test, loss="cross-entropy")
 
 
 def test_of_a_linear_model_every_number_has_a_closed_form(linear_images):
@@ -112,7 +112,7 @@ def test_a_tanh_regression_as_a_plain_function_has_signs_to_change():
         "b": jnp.asarray(rng.normal(size=(5, 1)), jnp.float32),
     }
     x = rng.normal(size=(40, 4)).astype(np.float32)
-    subject = as_subject(lambda p, x: jnp.tanh(x @ p["a"]) @ p["b"], (x, x[:, :1]), params=params)
+    subject = as_subject((lambda p, x: jnp.tanh(x @ p["a"]) @ p["b"], params), (x, x[:, :1]))
     card = INSTRUMENT(subject)
     assert card["units"]["flipped"] is not None
     assert card["units"]["rescaled"] is None

@@ -139,9 +139,7 @@ def test_a_narrow_network_in_mean_field_scale_learns_features():
 def test_without_a_start_only_the_trial_is_judged():
     x = TRAIN[0].astype(np.float64)
     subject = as_subject(
-        lambda w, x: jnp.tanh(x @ w["a"]) @ w["b"],
-        (x, np.sin(x[:, 0])),
-        params={"a": jnp.eye(4), "b": jnp.ones((4, 1))},
+        (lambda w, x: jnp.tanh(x @ w["a"]) @ w["b"], {"a": jnp.eye(4), "b": jnp.ones((4, 1))}), (x, np.sin(x[:, 0]))
     )
     card = INSTRUMENT(subject)
     assert card["basis"] == "a trial run from the present parameters"

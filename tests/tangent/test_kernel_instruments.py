@@ -6,13 +6,13 @@ import numpy as np
 import optax
 import pytest
 
-from leadline import tangent, training
+from leadline import as_apply, tangent, training
 from leadline.networks import MLP
 
 
 @pytest.fixture(scope="module")
 def small():
-    f, params = tangent.as_function(MLP((3, 6, 2), "tanh", bias_scale=0.5, key=jax.random.key(0)))
+    f, params = as_apply(MLP((3, 6, 2), "tanh", bias_scale=0.5, key=jax.random.key(0)))
     x = jnp.asarray(np.random.default_rng(0).standard_normal((5, 3)))
     return f, params, x, np.asarray(tangent.empirical_ntk(f, params, x))
 
@@ -65,7 +65,7 @@ def test_the_curvature_of_a_two_layer_network_is_known():
     m, x = 50, jnp.array([[1.0, 2.0, -1.0]])
     rng = np.random.default_rng(0)
     params = {"W": jnp.asarray(rng.standard_normal((m, 3))), "v": jnp.asarray(rng.standard_normal(m))}
-    found = tangent.hessian_gradient_ratio(lambda p, x: jnp.sqrt(2 / m) * p["v"] @ jax.nn.relu(p["W"] @ x), params, x)
+    found = tangent.hessian_gradient_ratio(lambda p, x: jnp.sqrt(2 / m) * jax.nn.relu(x @ p["W"].T) @ p["v"], params, x)
     assert float(found.hessian_norm[0]) == pytest.approx(np.sqrt(2 / m * 6), rel=1e-10)
     h = np.asarray(params["W"] @ x[0])
     squared = 2 / m * (np.sum(np.maximum(h, 0) ** 2) + 6 * np.sum(np.asarray(params["v"])[h > 0] ** 2))
@@ -88,11 +88,11 @@ def test_the_linearised_network_trains_like_any(small):
     y = jnp.asarray(np.random.default_rng(4).standard_normal((5, 2)))
 
     def loss(beta, x, y):
-        return 0.5 * jnp.sum((jax.vmap(lin, (None, 0))(beta, x) - y) ** 2)
+        return 0.5 * jnp.sum((lin(beta, x) - y) ** 2)
 
     step = 1 / np.linalg.eigvalsh(K)[-1]
     end, losses = training.minimise(loss, lin.zero(), optax.sgd(step), 40, x, y)
-    residual = (np.asarray(jax.vmap(lin, (None, 0))(lin.zero(), x)) - y).ravel()
+    residual = (np.asarray(lin(lin.zero(), x)) - y).ravel()
     values, vectors = np.linalg.eigh(K)
     modes = (1 - step * values) ** np.arange(40)[:, None] * (vectors.T @ residual)
     np.testing.assert_allclose(losses, 0.5 * np.sum(modes**2, axis=1), rtol=1e-8)

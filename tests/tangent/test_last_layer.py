@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from leadline import networks, tangent
+from leadline import as_apply, networks, tangent
 from leadline.tangent.last_layer import last_layer_features
 
 X = np.random.default_rng(0).standard_normal((4, 3))
@@ -20,7 +20,7 @@ def test_the_gram_matrix_of_a_two_layer_network_is_that_of_its_head():
 @pytest.mark.parametrize("form", ["standard", "ntk"])
 def test_the_head_of_a_deep_network_counts_its_bias(form):
     net = networks.MLP((3, 5, 4, 1), "tanh", parametrisation=form, bias_scale=0.3, key=jax.random.key(1))
-    J = np.asarray(networks.parameter_jacobian(net, X))[:, -5:]
+    J = np.asarray(networks.parameter_jacobian(*as_apply(net), X))[:, -5:]
     np.testing.assert_allclose(tangent.last_layer_gram(net, X), J @ J.T, rtol=1e-12)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 
-from leadline import networks, tangent, training
+from leadline import as_apply, networks, tangent, training
 
 X = np.random.default_rng(0).standard_normal((5, 3))
 Y = np.array([1.0, -1.0, 0.5, -0.5, 2.0])
@@ -19,7 +19,7 @@ def square(z):
 @pytest.mark.parametrize("activation", ["tanh", "relu", square])
 def test_the_closed_form_kernel_is_that_of_the_jacobian(activation):
     net = tangent.lecun_two_layer(3, 7, activation, gain=1.7, parametrisation="ntk", key=jax.random.key(1))
-    J = np.asarray(networks.parameter_jacobian(net, X))
+    J = np.asarray(networks.parameter_jacobian(*as_apply(net), X))
     np.testing.assert_allclose(net.tangent_kernel(X), J @ J.T, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(net.tangent_kernel(X[:2], X), (J @ J.T)[:2], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(tangent.family_kernels([net], X[:2], X)[0], (J @ J.T)[:2], rtol=1e-10, atol=1e-12)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
+from leadline._dependencies import source_digest
+
 from .comparison import Comparison, Inapplicable
-from .dependencies import source_digest
 from .figure import Figure
 from .finding import Finding
 from .parameters import resolve

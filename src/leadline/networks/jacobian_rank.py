@@ -1,6 +1,5 @@
 """How many parameters a network really has: the rank of its derivative with respect to them over many inputs."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -8,7 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
+
+from leadline._network import Apply, of_example
 
 
 class EffectiveParameters(NamedTuple):
@@ -21,40 +22,40 @@ class EffectiveParameters(NamedTuple):
 
 @eqx.filter_jit
 def parameter_jacobian(
-    net: Callable[[Array], Array], inputs: Float[Array | np.ndarray, "n ..."]
+    apply: Apply, params: PyTree, inputs: Float[Array | np.ndarray, "n ..."]
 ) -> Float[Array, "rows parameters"]:
     """df/dw with one row for each input and output, one column for each parameter (in the order of `ravel_pytree`).
 
-    >>> from leadline.networks import MLP
-    >>> parameter_jacobian(MLP((3, 4, 2), key=jax.random.key(0)), jnp.ones((5, 3))).shape
+    >>> from leadline import as_apply, networks
+    >>> parameter_jacobian(*as_apply(networks.MLP((3, 4, 2), key=jax.random.key(0))), jnp.ones((5, 3))).shape
     (10, 26)
     """
-    arrays, rest = eqx.partition(net, eqx.is_inexact_array)
-    flat, back = ravel_pytree(arrays)
+    flat, back = ravel_pytree(params)
+    f = of_example(apply)
 
     def output(w: Float[Array, " parameters"], x: Array) -> Float[Array, " out"]:
-        return jnp.ravel(eqx.combine(back(w), rest)(x))
+        return jnp.ravel(f(back(w), x))
 
     rows = jax.vmap(jax.jacrev(output), in_axes=(None, 0))(flat, jnp.asarray(inputs))
     return rows.reshape(-1, flat.size)
 
 
 def effective_parameters(
-    net: Callable[[Array], Array], inputs: Float[Array | np.ndarray, "n ..."], *, tolerance: float = 1e-9
+    apply: Apply, params: PyTree, inputs: Float[Array | np.ndarray, "n ..."], *, tolerance: float = 1e-9
 ) -> EffectiveParameters:
     """The number of singular values of df/dw over the inputs above `tolerance` times the largest.
 
     Directions in which the parameters move along a symmetry do not count. A ReLU network loses at least one for every
     hidden unit (its scale); how many more depends on which units are on where.
 
-    >>> from leadline.networks import MLP
-    >>> net = MLP((3, 2, 1), bias=False, key=jax.random.key(2))
+    >>> from leadline import as_apply, networks
+    >>> net = networks.MLP((3, 2, 1), bias=False, key=jax.random.key(2))
     >>> x = jax.random.normal(jax.random.key(1), (200, 3))
-    >>> found = effective_parameters(net, x, tolerance=1e-5)
+    >>> found = effective_parameters(*as_apply(net), x, tolerance=1e-5)
     >>> found.rank, found.parameters
     (6, 8)
     """
-    J = np.asarray(parameter_jacobian(net, inputs), float)
+    J = np.asarray(parameter_jacobian(apply, params, inputs), float)
     rows, parameters = J.shape
     if rows > 2 * parameters:
         J = np.linalg.qr(J, mode="r")

@@ -49,7 +49,7 @@ class SharedQuantities:
 
         s, x = self.subject, self.subject.sample.inputs[:200]
         f = s.apply.apply if isinstance(s.apply, TwoScores) else s.apply  # the constant score has no gradient
-        here, start = (None if p is None else averaged_ntk(f, p, x, batched=True) for p in (s.params, s.past.start))
+        here, start = (None if p is None else averaged_ntk(f, p, x) for p in (s.params, s.past.start))
         return AveragedKernels(here, start)
 
     @cached_property

@@ -24,7 +24,7 @@ def study(
 ) -> Report:
     """Measure a network on its data with every instrument that applies, theory beside measurement.
 
-    `model`, `train`, `test` and the options loss, params, start, step_size, batch, name, rows and seed are those of
+    `model`, `train`, `test` and the options loss, start, step_size, batch, name, rows and seed are those of
     `as_subject`; a `Subject` may be given in place of them. `only` names some of the instruments. With `out`, cards,
     report.json and report.html are written there as they come, and a later call goes on from them.
 

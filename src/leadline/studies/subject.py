@@ -77,7 +77,7 @@ class Subject:
     apply(params, inputs) gives the outputs of a batch, (n, k); `params` is a pytree of floating-point arrays and
     nothing else; targets are class labels (n,) of a classifier, whose outputs are one score per class, or real
     numbers (n, k); criterion(outputs, targets) gives one loss per row and `loss` is its name ("cross-entropy",
-    "squared", or that of a function). `module` is the network as it was given (an Equinox or NNX module, or None
+    "squared", or that of a function). `module` is the network as it was given (a module, or None
     for a plain function). Training rows are in random order, so the first few are a random sample. What several
     instruments need is computed once, in `shared`.
     """

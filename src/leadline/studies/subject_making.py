@@ -1,5 +1,6 @@
-"""Making a subject of whatever a user has: an Equinox module, a Flax NNX module, or a function f(params, x)."""
+"""Making a subject of whatever a user has: any network that `as_apply` takes, its data and its loss."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from leadline._network import Network, as_apply
 from leadline.evidence import BadInput
-from leadline.tangent import NetworkFunction
 from leadline.training import one_hot_squared_error
 from leadline.training.objectives import LOSSES, Loss
 
@@ -19,23 +20,19 @@ from .subject import Rows, Subject, TrainingHistory
 FEWEST = 20  # training rows of a study
 
 
-class BatchOutputs(eqx.Module):
-    """apply(params, inputs) -> (n, k) from a network of one example (`mapped`) or of a batch.
+class FlatOutputs(eqx.Module):
+    """apply(params, inputs) -> (n, k) from a network whose outputs may have any shape.
 
     `shape` is the shape in which the network takes an example, where it is not that of the data.
     """
 
     function: Callable
-    mapped: bool = eqx.field(static=True)
     shape: tuple[int, ...] | None = eqx.field(static=True, default=None)
 
     def __call__(self, params: PyTree, inputs: Array | np.ndarray) -> Array:
         inputs = jnp.asarray(inputs)
         inputs = inputs if self.shape is None else inputs.reshape(len(inputs), *self.shape)
-        outputs = jax.vmap(lambda x: self.function(params, x))(inputs) if self.mapped else self.function(params, inputs)
-        if outputs.ndim == 0 or len(outputs) != len(inputs):
-            raise ValueError(f"{len(inputs)} inputs give outputs of shape {outputs.shape}, not one row for each.")
-        return outputs.reshape(len(inputs), -1)
+        return self.function(params, inputs).reshape(len(inputs), -1)
 
 
 class TwoScores(eqx.Module):
@@ -53,7 +50,6 @@ def as_subject(
     test: Any = None,
     *,
     loss: str | Loss | None = None,
-    params: PyTree = None,
     start: Any = None,
     step_size: float | None = None,
     batch: int | None = None,
@@ -65,10 +61,11 @@ def as_subject(
 ) -> Subject:
     """A network, its data and its loss as one subject; BadInput says in one sentence what does not fit.
 
-    `model` is an Equinox module (of one example, or of a batch), a Flax NNX module, or, with `params`, a function
-    f(params, x). `train` and `test` are pairs (inputs, targets). The loss is cross-entropy where targets are integers
-    and the squared error otherwise, unless given: a name, or a function of outputs and targets with one loss per row.
-    `start` is the network (or its parameters) before training; `step_size` and `batch` are those it was trained with.
+    `model` is a network of one example or of a batch as `as_apply` takes it: an Equinox, Flax or Haiku network, or a
+    function with its parameters, (f, params). `train` and `test` are pairs (inputs, targets). The loss is cross-entropy
+    where targets are integers and the squared error otherwise, unless given: a name, or a function of outputs and
+    targets with one loss per row. `start` is the network (or its parameters) before training; `step_size` and `batch`
+    are those it was trained with.
 
     >>> from leadline import networks
     >>> net = networks.MLP((4, 8, 3), key=jax.random.key(0))
@@ -79,7 +76,8 @@ def as_subject(
     """
     if not rows >= FEWEST:
         raise BadInput(f"rows is {rows}; a study needs to look at {FEWEST} rows or more.")
-    function, weights = _opened(model, params)
+    network = _opened(model)
+    weights = network.params
     dtype = np.dtype(jnp.result_type(*jax.tree.leaves(weights)))
     seen = _checked_rows(train, "training", dtype)
     unseen = None if test is None else _checked_rows(test, "test", dtype)
@@ -90,7 +88,7 @@ def as_subject(
             f"Training inputs have shape {seen.inputs.shape[1:]} and test inputs {unseen.inputs.shape[1:]}; "
             "give both alike."
         )
-    apply, width = _batched(function, weights, seen.inputs, params is None and isinstance(model, eqx.Module))
+    apply, width = _batched(model, network, seen.inputs)
     named, criterion = _loss(loss, seen)
     labelled = seen.targets.dtype.kind == "i" and seen.targets.ndim == 1 and (width > 1 or named == "cross-entropy")
     if labelled or named == "cross-entropy":
@@ -108,14 +106,14 @@ def as_subject(
         batch=past.batch if batch is None else batch,
     )
     subject = Subject(
-        name or type(model).__name__,
+        name or network.name,
         apply,
         weights,
         Rows(seen.inputs[order], seen.targets[order]),
         unseen,
         criterion,
         named,
-        model,
+        _module(model),
         past,
         data,
         rows,
@@ -125,60 +123,34 @@ def as_subject(
     return subject
 
 
-def _opened(model: Any, params: PyTree) -> tuple[Callable, PyTree]:
-    """f(params, x) and its parameters."""
-    if params is not None:
-        if not callable(model):
-            raise BadInput(f"The model is {_kind(model)}, which cannot be called; give a function f(params, x).")
-        leaves = jax.tree.leaves(params)
-        if not leaves or not all(hasattr(v, "dtype") and jnp.issubdtype(v.dtype, jnp.floating) for v in leaves):
-            raise BadInput("The parameters must be a pytree of floating-point arrays and nothing else.")
-        return model, jax.tree.map(jnp.asarray, params)
-    if _is_nnx(model):
-        return _opened_nnx(model)
-    if not (isinstance(model, eqx.Module) and callable(model)):
-        raise BadInput(
-            f"The model is {_kind(model)}, not a network; give an Equinox module, a Flax NNX module, or a function "
-            "f(params, x) with its params."
-        )
-    weights, rest = eqx.partition(eqx.nn.inference_mode(model), eqx.is_inexact_array)
-    if not jax.tree.leaves(weights):
-        raise BadInput(f"The network {_kind(model)} has no floating-point parameters; there is nothing to study.")
-    return NetworkFunction(rest), weights
+def _opened(model: Any, batched: bool | None = None) -> Network:
+    try:
+        return as_apply(model, batched=batched)
+    except ValueError as mistake:
+        raise BadInput(str(mistake)) from None
 
 
-def _is_nnx(model: Any) -> bool:
-    return any(base.__module__.startswith("flax.nnx") for base in type(model).__mro__)
+def _module(model: Any) -> Any:
+    """The network as it was given, without what was given beside it; None for a function."""
+    module = model[0] if isinstance(model, tuple) and not hasattr(model, "_fields") else model
+    return None if inspect.isfunction(module) else module
 
 
-def _opened_nnx(model: Any) -> tuple[Callable, PyTree]:
-    from flax import nnx
-
-    model.eval()
-    graph, state, rest = nnx.split(model, nnx.Param, ...)
-    if not jax.tree.leaves(state):
-        raise BadInput(f"The network {_kind(model)} has no parameters; there is nothing to study.")
-
-    def function(params: PyTree, x: Array) -> Array:
-        return nnx.merge(graph, params, rest)(x)
-
-    return function, nnx.to_pure_dict(state)
-
-
-def _batched(function: Callable, weights: PyTree, inputs: np.ndarray, mapped_first: bool) -> tuple[Callable, int]:
+def _batched(model: Any, network: Network, inputs: np.ndarray) -> tuple[Callable, int]:
     """The function of batches and its number of outputs.
 
-    An Equinox module is taken to be of one example if it can be; images may be taken as they are, as one row of
-    numbers, or with a channel axis before or behind.
+    A network is first taken as those of its library are, of one example or of a batch, then as the other; images may be
+    taken as they are, as one row of numbers, or with a channel axis before or behind.
     """
     given, one = inputs.shape[1:], jax.ShapeDtypeStruct((3, *inputs.shape[1:]), inputs.dtype)
     arrangements = [None, (int(np.prod(given)),), (1, *given), (*given, 1)] if len(given) > 1 else [None]
+    other = _opened(model, batched=getattr(network.apply, "mapped", False)).apply
     reason = ""
     for shape in arrangements:
-        for mapped in (mapped_first, not mapped_first):
-            apply = BatchOutputs(function, mapped, shape)
+        for function in (network.apply, other):
+            apply = FlatOutputs(function, shape)
             try:
-                return apply, jax.eval_shape(apply, weights, one).shape[1]
+                return apply, jax.eval_shape(apply, network.params, one).shape[1]
             except Exception as error:  # whatever a user's network raises on inputs that it does not take
                 reason = reason or (str(error).strip().splitlines() or [type(error).__name__])[0]
     raise BadInput(f"The network does not take inputs of shape {given}: {reason}")
@@ -244,7 +216,7 @@ def _real_targets(rows: Rows, width: int, loss: str) -> Rows:
 def _start(start: Any, weights: PyTree) -> PyTree:
     before = start
     if jax.tree.structure(start) != jax.tree.structure(weights):
-        before = _opened(start, None)[1]
+        before = _opened(start).params
     fits = jax.tree.structure(before) == jax.tree.structure(weights) and all(
         a.shape == b.shape for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(weights), strict=True)
     )
@@ -262,8 +234,3 @@ def _check_outputs(subject: Subject) -> None:
         raise BadInput(
             f"The network's output is not finite for training row {row}; look for overflow or NaN among its weights."
         )
-
-
-def _kind(model: Any) -> str:
-    name = type(model).__name__
-    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

@@ -157,22 +157,14 @@ def _of_object(wish: SubjectRequest, notice: Callable[[str], None]) -> Subject:
         found = found()
     if isinstance(found, Subject):
         return found
-    params = None
-    if isinstance(found, tuple) and len(found) == 2 and callable(found[0]):
-        found, params = found
-    elif callable(found) and type(found).__name__ == "function":
+    if callable(found) and type(found).__name__ == "function":
         raise BadInput(f"{wish.model} is a function; give the pair (f, params), or a function without arguments.")
     if wish.data is None:
         raise BadInput(f"{wish.model} needs data; give --data: the name of a dataset, a file, or file.py:object.")
-    if params is not None:
-        params = _weighted(params, wish.weights)
-    else:
-        found = _weighted(found, wish.weights)
     return as_subject(
-        found,
+        _weighted(found, wish.weights),
         *_parts(wish, notice),
         loss=wish.loss,
-        params=params,
         step_size=wish.step,
         batch=wish.batch,
         name=wish.name,
@@ -186,6 +178,10 @@ def _weighted(model: Any, weights: Path | None) -> Any:
     """The model with the weights of a safetensors file, if one is given."""
     if weights is None:
         return model
+    if isinstance(model, tuple) and len(model) == 2:
+        module, values = model
+        stateful = isinstance(module, eqx.Module)
+        return (_weighted(module, weights), values) if stateful else (module, _weighted(values, weights))
     try:
         return training.load_weights(weights, model)
     except (ValueError, OSError) as mistake:

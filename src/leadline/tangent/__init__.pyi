@@ -18,7 +18,6 @@ from .dynamics.kernel_flows import KernelFlow as KernelFlow, functional_gradient
 from .dynamics.regimes import judge_regime as judge_regime, linear_move as linear_move
 from .dynamics.velocities import OutputRisk as OutputRisk, dissipation as dissipation
 from .empirical_ntk import empirical_ntk as empirical_ntk, layer_ntks as layer_ntks
-from .functions import NetworkFunction as NetworkFunction, as_function as as_function
 from .last_layer import (
     feature_spectrum as feature_spectrum,
     last_layer_gram as last_layer_gram,

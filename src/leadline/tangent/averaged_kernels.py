@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, PyTree
 
+from leadline._network import Apply
+
 from .empirical_ntk import empirical_ntk
-from .functions import Function
 
 
 class AveragedKernels(NamedTuple):
@@ -21,17 +22,17 @@ class AveragedKernels(NamedTuple):
         return len(self.here)
 
 
-def averaged_ntk(f: Function, params: PyTree, x: Any, *, batched: bool = False) -> Float[np.ndarray, "n n"]:
+def averaged_ntk(apply: Apply, params: PyTree, x: Any) -> Float[np.ndarray, "n n"]:
     """The tangent kernel averaged over the k outputs, in double precision; for a wide network each output has this one.
 
     >>> import jax.numpy as jnp
-    >>> averaged_ntk(lambda w, x: w @ x, jnp.ones((3, 2)), jnp.array([[1.0, 0.0], [1.0, 1.0]])).tolist()
+    >>> averaged_ntk(lambda w, x: x @ w, jnp.ones((2, 3)), jnp.array([[1.0, 0.0], [1.0, 1.0]])).tolist()
     [[1.0, 1.0], [1.0, 2.0]]
     """
     import jax
 
     x = np.asarray(x)
-    one = x[:1] if batched else x[0]
-    outputs = int(np.prod(jax.eval_shape(f, params, jax.ShapeDtypeStruct(one.shape, one.dtype)).shape))
-    K = np.asarray(empirical_ntk(f, params, x, outputs="trace", batched=batched), np.float64)
+    one = jax.ShapeDtypeStruct((1, *x.shape[1:]), x.dtype)
+    outputs = int(np.prod(jax.eval_shape(apply, params, one).shape))
+    K = np.asarray(empirical_ntk(apply, params, x, outputs="trace"), np.float64)
     return (K + K.T) / (2 * outputs)

@@ -8,11 +8,12 @@ import jax
 import numpy as np
 from jaxtyping import Float, PyTree
 
+from leadline._network import Apply
 from leadline.kernels.features import alignment
 
 from .assembly.cost_model import Method
 from .empirical_ntk import BUDGET, layer_ntks
-from .functions import Function, checked_function
+from .functions import checked_function
 from .products import ntk_product
 
 
@@ -54,23 +55,16 @@ class NTKReport:
 
 
 def describe_ntk(
-    f: Function,
-    params: PyTree,
-    x: Any,
-    y: Any = None,
-    *,
-    budget: float = BUDGET,
-    method: Method = "auto",
-    batched: bool = False,
+    apply: Apply, params: PyTree, x: Any, y: Any = None, *, budget: float = BUDGET, method: Method = "auto"
 ) -> NTKReport:
     """Spectrum, condition number, trace, layer shares, feature rank, alignment with the labels y, mode rates.
 
     >>> import jax.numpy as jnp
-    >>> report = describe_ntk(lambda w, x: w @ x, jnp.ones(2), jnp.array([[2.0, 0.0], [0.0, 1.0]]), [1.0, 0.0])
+    >>> report = describe_ntk(lambda w, x: x @ w, jnp.ones(2), jnp.array([[2.0, 0.0], [0.0, 1.0]]), [1.0, 0.0])
     >>> report.eigenvalues.tolist(), report.condition_number, report.rank, round(report.alignment, 4)
     ([4.0, 1.0], 4.0, 2, 0.9701)
     """
-    parts = layer_ntks(f, params, x, budget=budget, method=method, batched=batched)
+    parts = layer_ntks(apply, params, x, budget=budget, method=method)
     K = np.asarray(sum(parts.values()))
     labels = None if y is None else np.asarray(y, K.dtype).reshape(-1)
     if labels is not None and labels.size != len(K):
@@ -95,9 +89,7 @@ def describe_ntk(
     )
 
 
-def ntk_eigenvalues(
-    f: Function, params: PyTree, x: Any, largest: int = 6, *, batched: bool = False
-) -> Float[np.ndarray, " k"]:
+def ntk_eigenvalues(apply: Apply, params: PyTree, x: Any, largest: int = 6) -> Float[np.ndarray, " k"]:
     """The largest eigenvalues of K, in descending order, from products alone: no matrix, memory O(P).
 
     >>> import jax.numpy as jnp
@@ -106,13 +98,13 @@ def ntk_eigenvalues(
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    g, x, shape = checked_function(f, params, x, batched=batched)
+    _, x, shape = checked_function(apply, params, x)
     rows = len(x) * math.prod(shape)
     if not 1 <= largest < rows:
         raise ValueError(f"ntk_eigenvalues got largest={largest} of {rows} eigenvalues; ask for 1 to {rows - 1}.")
     dtype = np.result_type(*(leaf.dtype for leaf in jax.tree.leaves(params)))
     operator = LinearOperator(
-        (rows, rows), lambda v: np.asarray(ntk_product(g, params, x, None, v.ravel())), dtype=dtype
+        (rows, rows), lambda v: np.asarray(ntk_product(apply, params, x, None, v.ravel())), dtype=dtype
     )
     values = eigsh(operator, k=largest, which="LA", return_eigenvectors=False, v0=np.ones(rows, dtype))
     return np.sort(values)[::-1]

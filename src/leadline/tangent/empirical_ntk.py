@@ -9,12 +9,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from leadline._messages import unknown
+from leadline._network import Apply, ExampleFunction
 
 from .assembly.cost_model import Method, Routes, Sizes, choose_routes
 from .assembly.layer_structure import Structure, layer_structure
 from .assembly.straight_line import Program, straight_line
 from .assembly.tiles import Assembly
-from .functions import Function, checked_function
+from .functions import checked_function
 
 Outputs = Literal["full", "trace"]
 
@@ -31,7 +32,7 @@ class Settings(NamedTuple):
 
 
 def empirical_ntk(
-    f: Function,
+    apply: Apply,
     params: PyTree,
     x1: Any,
     x2: Any = None,
@@ -39,25 +40,25 @@ def empirical_ntk(
     budget: float = BUDGET,
     method: Method = "auto",
     outputs: Outputs = "full",
-    batched: bool = False,
 ) -> Float[Array, "rows columns"]:
     """K[(i, a), (j, b)] = ∂f_a(x1_i)/∂θ · ∂f_b(x2_j)/∂θ, rows in the order example, output; x2 = None stands for x1.
 
-    Layers are found in f itself: for a dense layer with activations a and back-signals δ the kernel is (a aᵀ) ∘ (δ δᵀ),
-    and the Jacobian is never formed; what has no such structure is differentiated explicitly or by products,
-    whichever `ntk_plan` says is cheaper (`method` = "structured", "explicit", "products" decides instead). Beside the
-    matrix itself at most about `budget` bytes are used. With outputs="trace" the sum over a = b, an n1 x n2 matrix.
+    Layers are found in the network itself: for a dense layer with activations a and back-signals δ the kernel is
+    (a aᵀ) ∘ (δ δᵀ), and the Jacobian is never formed; what has no such structure is differentiated explicitly or by
+    products, whichever `ntk_plan` says is cheaper (`method` = "structured", "explicit", "products" decides instead).
+    Beside the matrix itself at most about `budget` bytes are used. With outputs="trace" the sum over a = b, an n1 x n2
+    matrix.
 
     >>> x = jnp.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> empirical_ntk(lambda w, x: w @ x, jnp.ones(2), x).tolist()
+    >>> empirical_ntk(lambda w, x: x @ w, jnp.ones(2), x).tolist()
     [[1.0, 1.0], [1.0, 2.0]]
     """
-    g, x1, x2 = checked_problem(f, params, x1, x2, batched)
+    g, x1, x2 = checked_problem(apply, params, x1, x2)
     return _matrices(g, params, x1, x2, checked_settings(budget, method, outputs))[0]
 
 
 def layer_ntks(
-    f: Function,
+    apply: Apply,
     params: PyTree,
     x1: Any,
     x2: Any = None,
@@ -65,16 +66,15 @@ def layer_ntks(
     budget: float = BUDGET,
     method: Method = "auto",
     outputs: Outputs = "full",
-    batched: bool = False,
 ) -> dict[str, Float[Array, "rows columns"]]:
     """The parts K_l of K = Σ_l K_l, one for every parameter leaf, under the leaf's path.
 
-    >>> f = lambda p, x: p["a"] * x[0] + p["b"] * x[1]
-    >>> parts = layer_ntks(f, {"a": jnp.ones(()), "b": jnp.ones(())}, jnp.eye(2))
+    >>> apply = lambda p, x: p["a"] * x[:, 0] + p["b"] * x[:, 1]
+    >>> parts = layer_ntks(apply, {"a": jnp.ones(()), "b": jnp.ones(())}, jnp.eye(2))
     >>> {path: part.tolist() for path, part in parts.items()}
     {"['a']": [[1.0, 0.0], [0.0, 0.0]], "['b']": [[0.0, 0.0], [0.0, 1.0]]}
     """
-    g, x1, x2 = checked_problem(f, params, x1, x2, batched)
+    g, x1, x2 = checked_problem(apply, params, x1, x2)
     parts = _matrices(g, params, x1, x2, checked_settings(budget, method, outputs)._replace(split=True))
     return dict(zip(leaf_paths(params), parts, strict=True))
 
@@ -84,13 +84,11 @@ def leaf_paths(params: PyTree) -> list[str]:
     return [jax.tree_util.keystr(path) or "params" for path, _ in jax.tree_util.tree_leaves_with_path(params)]
 
 
-def checked_problem(
-    f: Function, params: PyTree, x1: Any, x2: Any, batched: bool
-) -> tuple[Function, Array, Array | None]:
+def checked_problem(apply: Apply, params: PyTree, x1: Any, x2: Any) -> tuple[ExampleFunction, Array, Array | None]:
     """f of one example and the inputs as arrays; refuses what has no tangent kernel."""
-    g, x1, _ = checked_function(f, params, x1, batched=batched)
+    g, x1, _ = checked_function(apply, params, x1)
     if x2 is not None:
-        _, x2, _ = checked_function(f, params, x2, batched=batched, what="x2")
+        _, x2, _ = checked_function(apply, params, x2, what="x2")
         if x2.shape[1:] != x1.shape[1:]:
             raise ValueError(
                 f"x1 has examples of shape {x1.shape[1:]} and x2 of {x2.shape[1:]}; give both the same shape."
@@ -99,7 +97,7 @@ def checked_problem(
 
 
 def prepare(
-    f: Function, params: PyTree, x1: Any, x2: Any, settings: Settings
+    f: ExampleFunction, params: PyTree, x1: Any, x2: Any, settings: Settings
 ) -> tuple[Program, Structure, Routes, Sizes]:
     """Trace f at one example, find its layers, and choose the routes."""
     leaves = jax.tree.leaves(params)
@@ -122,7 +120,7 @@ def prepare(
 
 @eqx.filter_jit
 def _matrices(
-    f: Function, params: PyTree, x1: Array, x2: Array | None, settings: Settings
+    f: ExampleFunction, params: PyTree, x1: Array, x2: Array | None, settings: Settings
 ) -> tuple[Float[Array, "rows columns"], ...]:
     program, _, routes, sizes = prepare(f, params, x1, x2, settings)
     leaves = jax.tree.leaves(params)

@@ -5,24 +5,24 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from .functions import Function
+from leadline._network import Apply
 
 
 class Linearised(eqx.Module):
     """h(β, x) = f(θ₀, x) + ∂f(θ₀, x)/∂θ β: affine in β = θ - θ₀, nonlinear in x, of constant tangent kernel.
 
-    β has the structure of the parameters; it is trained like any parameters, and h is a function f(params, x) like any.
+    β has the structure of the parameters and is trained like them; h is a network, apply(params, inputs), like any.
 
     >>> lin = linearise(lambda w, x: jnp.sin(w * x), jnp.array(0.0))
     >>> lin(jnp.array(0.5), jnp.array(3.0)).item()
     1.5
     """
 
-    f: Function
+    apply: Apply
     params: PyTree
 
     def __call__(self, beta: PyTree, x: Array) -> Array:
-        start, change = jax.jvp(lambda p: self.f(p, x), (self.params,), (beta,))
+        start, change = jax.jvp(lambda p: self.apply(p, x), (self.params,), (beta,))
         return start + change
 
     def zero(self) -> PyTree:
@@ -34,18 +34,18 @@ class Linearised(eqx.Module):
         return jax.tree.map(jnp.add, self.params, beta)
 
 
-def linearise(f: Function, params: PyTree) -> Linearised:
-    """The linearisation of f(params, x) in its parameters around `params`.
+def linearise(apply: Apply, params: PyTree) -> Linearised:
+    """The linearisation of a network in its parameters around `params`.
 
     >>> from leadline.networks import MLP
-    >>> from leadline.tangent import as_function
-    >>> f, params = as_function(MLP((3, 4, 2), key=jax.random.key(0)))
-    >>> lin = linearise(f, params)
-    >>> bool(jnp.allclose(lin(lin.zero(), jnp.ones(3)), f(params, jnp.ones(3))))
+    >>> from leadline import as_apply
+    >>> apply, params = as_apply(MLP((3, 4, 2), key=jax.random.key(0)))
+    >>> lin = linearise(apply, params)
+    >>> bool(jnp.allclose(lin(lin.zero(), jnp.ones((5, 3))), apply(params, jnp.ones((5, 3)))))
     True
     """
-    if not callable(f):
-        raise ValueError(f"linearise got {type(f).__name__} for f; give a function f(params, x).")
+    if not callable(apply):
+        raise ValueError(f"linearise got {type(apply).__name__} for apply; give a function apply(params, inputs).")
     if not jax.tree.leaves(params):
         raise ValueError("linearise got parameters without arrays; there is nothing to linearise in.")
-    return Linearised(f, params)
+    return Linearised(apply, params)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import PyTree
 
+from leadline._network import Apply
+
 from .assembly.cost_model import (
     Method,
     Routes,
@@ -19,7 +21,6 @@ from .assembly.cost_model import (
 )
 from .assembly.straight_line import Program
 from .empirical_ntk import BUDGET, Outputs, checked_problem, checked_settings, leaf_paths, prepare
-from .functions import Function
 
 
 class LeafPlan(NamedTuple):
@@ -63,7 +64,7 @@ class NTKPlan:
 
 
 def ntk_plan(
-    f: Function,
+    apply: Apply,
     params: PyTree,
     x1: Any,
     x2: Any = None,
@@ -71,17 +72,16 @@ def ntk_plan(
     budget: float = BUDGET,
     method: Method = "auto",
     outputs: Outputs = "full",
-    batched: bool = False,
 ) -> NTKPlan:
     """How `empirical_ntk` with the same arguments goes about every parameter, and what that costs.
 
     >>> import jax.numpy as jnp
-    >>> f = lambda p, x: jnp.sum(jnp.tanh(p["W"] @ x + p["b"]) * p["v"])
-    >>> plan = ntk_plan(f, {"W": jnp.ones((5, 3)), "b": jnp.ones(5), "v": jnp.ones(5)}, jnp.ones((100, 3)))
+    >>> apply = lambda p, x: jnp.sum(jnp.tanh(x @ p["W"] + p["b"]) * p["v"], axis=1)
+    >>> plan = ntk_plan(apply, {"W": jnp.ones((3, 5)), "b": jnp.ones(5), "v": jnp.ones(5)}, jnp.ones((100, 3)))
     >>> [leaf.route for leaf in plan.leaves]
     ['structured: dense', "structured: bias of ['W']", 'explicit: enters through mul']
     """
-    g, x1, x2 = checked_problem(f, params, x1, x2, batched)
+    g, x1, x2 = checked_problem(apply, params, x1, x2)
     program, _, routes, sizes = prepare(g, params, x1, x2, checked_settings(budget, method, outputs))
     paths = leaf_paths(params)
     leaves = jax.tree.leaves(params)

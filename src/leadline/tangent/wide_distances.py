@@ -6,8 +6,9 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray, PyTree
 
+from leadline._network import Apply
+
 from .averaged_kernels import averaged_ntk
-from .functions import Function
 
 
 class WideDistance(NamedTuple):
@@ -22,14 +23,13 @@ class WideDistance(NamedTuple):
 
 
 def distance_to_wide(
-    f: Function,
+    apply: Apply,
     params: PyTree,
     x: Any,
     wide: Float[Any, "n n"],
     *,
     key: PRNGKeyArray,
     copies: int = 8,
-    batched: bool = False,
     kernel: Float[Any, "n n"] | None = None,
 ) -> WideDistance:
     """The relative distance of the averaged tangent kernel at random weights from the limit Θ = `wide`, beside copies.
@@ -39,8 +39,8 @@ def distance_to_wide(
     the distance is of order 1/√m (Jacot et al. 2018).
 
     >>> import jax.numpy as jnp
-    >>> f, x = lambda w, x: w @ x, jnp.eye(2)
-    >>> found = distance_to_wide(f, jnp.ones((1, 2)), x, x, key=jax.random.key(0))
+    >>> apply, x = lambda w, x: x @ w, jnp.eye(2)
+    >>> found = distance_to_wide(apply, jnp.ones((2, 1)), x, x, key=jax.random.key(0))
     >>> found.distance, found.limit  # a linear model has the kernel of its limit at every width
     (0.0, 0.0)
     """
@@ -56,12 +56,9 @@ def distance_to_wide(
     def distance(K: np.ndarray) -> float:
         return float(np.linalg.norm(np.asarray(K, float) - theta)) / size
 
-    here = distance(averaged_ntk(f, params, x, batched=batched) if kernel is None else kernel)
+    here = distance(averaged_ntk(apply, params, x) if kernel is None else kernel)
     drawn = np.array(
-        [
-            distance(averaged_ntk(f, shuffle_entries(params, key=one), x, batched=batched))
-            for one in jax.random.split(key, copies)
-        ]
+        [distance(averaged_ntk(apply, shuffle_entries(params, key=one), x)) for one in jax.random.split(key, copies)]
     )
     if not np.all(drawn > 0):
         return WideDistance(here, drawn, float(drawn.max()))

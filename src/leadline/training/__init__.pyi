@@ -10,4 +10,5 @@ from .engine.recording import Recorder as Recorder
 from .fitting import fit as fit
 from .many import fit_many as fit_many
 from .objectives import checked_sample as checked_sample, one_hot_squared_error as one_hot_squared_error
+from .remembered import remembered as remembered
 from .weights import load_weights as load_weights, save_weights as save_weights

@@ -77,7 +77,7 @@ class Checkpoints:
     def save(self, epoch: int, state: PyTree, *, score: float, settings: Mapping[str, Any]) -> None:
         """Keep the state after an epoch; `score` decides which is the best (least), `settings` must match on return."""
         arrays = named_arrays(state)
-        about = {"settings": dict(settings), "shapes": shapes(arrays), "digest": _digest(arrays)}
+        about = {"settings": dict(settings), "shapes": shapes(arrays), "digest": arrays_digest(arrays)}
         content = self._ocp.args.Composite(
             state=self._ocp.args.StandardSave(arrays), about=self._ocp.args.JsonSave(about)
         )
@@ -135,7 +135,7 @@ class Checkpoints:
             epoch, args=self._ocp.args.Composite(state=self._ocp.args.StandardRestore(template))
         )
         arrays = {name: np.asarray(array) for name, array in read["state"].items()}
-        if _digest(arrays) != about["digest"]:
+        if arrays_digest(arrays) != about["digest"]:
             raise ValueError("its content does not have the digest it was written with")
         return about, arrays
 
@@ -153,7 +153,8 @@ def out_of_space(error: BaseException) -> bool:
     return False
 
 
-def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+def arrays_digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """A SHA-256 of named arrays, bit for bit."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(name.encode())

@@ -15,17 +15,17 @@ MEASURE = """
 import jax, json, numpy as np
 jax.config.update("jax_enable_x64", True)
 {join}
-from leadline import infinite_width, kernels, networks, tangent
+from leadline import as_apply, infinite_width, kernels, networks, tangent
 
 rng = np.random.default_rng(0)
 x, z, y = rng.normal(size=(37, 5)), rng.normal(size=(21, 5)), rng.normal(size=37)
 wide = infinite_width.dense_stack(2, "relu", W_std=1.4, b_std=0.1).kernel_fn
-f, params = tangent.as_function(networks.MLP((5, 8, 2), key=jax.random.key(0)))
+apply, params = as_apply(networks.MLP((5, 8, 2), key=jax.random.key(0)))
 errors = {{}}
 for name, kernel in {{
     "laplace": kernels.Laplace(1.3),
     "infinite width": lambda a, b: wide(a, b, get="ntk"),
-    "finite width": lambda a, b: tangent.empirical_ntk(f, params, a, b),
+    "finite width": lambda a, b: tangent.empirical_ntk(apply, params, a, b),
 }}.items():
     spread, alone = kernels.sharded_gram(kernel, x, z), np.asarray(kernel(x, z))
     errors[name] = float(abs(spread.whole() - alone).max() / abs(alone).max())

@@ -4,16 +4,14 @@ import jax
 import numpy as np
 import pytest
 
-from leadline import networks
+from leadline import as_apply, networks
 from leadline.networks.dissection import dissect, is_odd, read_dense_chain
 from leadline.networks.dissection.elementwise import scalar_function
 from leadline.networks.symmetry.symmetries import permutation_copies, scale_invariants
-from leadline.tangent import as_function
 
 
 def chain_of(net):
-    f, params = as_function(net)
-    return dissect(jax.vmap(f, (None, 0)), params, np.ones((2, 3), np.float32)).chain
+    return dissect(*as_apply(net), np.ones((2, 3), np.float32)).chain
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from leadline import as_apply
 from leadline.networks import MLP, predict_signal, unit_activity
 from leadline.networks.dissection import dissect, input_sensitivity, measure_moments, predict_moments, why_no_mean_field
 from leadline.networks.dissection.layer_moments import direction_concentration
@@ -17,15 +18,10 @@ def squared(outputs, targets):
     return jnp.sum((outputs - targets) ** 2, axis=1)
 
 
-def split(net):
-    params, rest = eqx.partition(net, eqx.is_inexact_array)
-    return (lambda p, x: jax.vmap(eqx.combine(p, rest))(x)), params
-
-
 def test_moments_of_a_relu_network_and_its_dead_units():
     net = MLP((5, 8, 2), key=KEY)
     net = eqx.tree_at(lambda n: n.layers[0].bias, net, jnp.array([-1000.0, 0, 0, 0, 0, 0, 0, 0]))
-    apply, params = split(net)
+    apply, params = as_apply(net)
     x, y = jax.random.normal(KEY, (40, 5)), jnp.zeros((40, 2))
     found = dissect(apply, params, x)
     first, last = measure_moments(found, params, x, y, squared)
@@ -42,7 +38,7 @@ def test_moments_of_a_relu_network_and_its_dead_units():
 @pytest.mark.slow
 def test_mean_field_is_that_of_the_networks_room_for_one_input():
     net = MLP((30, 20, 25, 4), "tanh", bias_scale=0.2, key=KEY)
-    apply, params = split(net)
+    apply, params = as_apply(net)
     x = jax.random.normal(KEY, (1, 30))
     found = dissect(apply, params, x)
     moments = measure_moments(found, params, x, jnp.zeros((1, 4)), squared)
@@ -55,10 +51,10 @@ def test_mean_field_is_that_of_the_networks_room_for_one_input():
 @pytest.mark.slow
 def test_networks_scatter_about_the_mean_field_as_predicted():
     x, y = jax.random.normal(KEY, (20, 16)) + 1.0, jnp.zeros((20, 4))
-    apply, params = split(MLP((16, 24, 24, 4), key=KEY))
+    apply, params = as_apply(MLP((16, 24, 24, 4), key=KEY))
     found, ratios = dissect(apply, params, x), []
     for seed in range(30):
-        params = split(MLP((16, 24, 24, 4), key=jax.random.key(seed)))[1]
+        params = as_apply(MLP((16, 24, 24, 4), key=jax.random.key(seed))).params
         chain = found.chain_at(params)
         moments = measure_moments(found, params, x, y, squared, chain=chain)
         predicted = predict_moments(chain, x, moments)
@@ -72,7 +68,7 @@ def test_networks_scatter_about_the_mean_field_as_predicted():
 
 def test_where_there_is_no_mean_field_the_reason_is_said():
     net = MLP((4, 3, 2), last_activation=True, key=KEY)
-    apply, params = split(net)
+    apply, params = as_apply(net)
     assert "alternate" in why_no_mean_field(dissect(apply, params, jnp.ones((2, 4))).chain)
     assert why_no_mean_field(None, "it is a chain") == "it is a chain"
 

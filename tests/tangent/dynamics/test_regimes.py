@@ -57,7 +57,7 @@ def test_shuffled_copies_bracket_the_distance_from_infinite_width():
     params = jnp.asarray(rng.normal(size=width))  # a kernel of one random feature per unit: Σ xᵢ·xⱼ cos²-like weights
 
     def f(w, x):
-        return jnp.sum(w**2) / (2 * width**0.5) * x[:1]
+        return jnp.sum(w**2) / (2 * width**0.5) * x[:, :1]
 
     wide = np.outer(x[:, 0], x[:, 0])  # Σ w²/m → 1
     found = tangent.distance_to_wide(f, params, x, wide, key=KEY, copies=5)

@@ -5,15 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from leadline import as_apply
 from leadline.networks import MLP
-from leadline.tangent import OutputRisk, as_function, dissipation
+from leadline.tangent import OutputRisk, dissipation
 from leadline.tangent.dynamics.velocities import output_velocity
 
 
 @pytest.fixture(scope="module")
 def task():
     rng = np.random.default_rng(0)
-    f, params = as_function(MLP((2, 5, 3), "tanh", bias_scale=0.3, key=jax.random.key(0)))
+    f, params = as_apply(MLP((2, 5, 3), "tanh", bias_scale=0.3, key=jax.random.key(0)))
     return f, params, rng.standard_normal((4, 2)), rng.integers(0, 3, 4), rng.standard_normal((3, 2))
 
 

@@ -94,9 +94,8 @@ class Chain:
 
     >>> from leadline.networks.dissection import dissect
     >>> from leadline.networks import MLP
-    >>> from leadline.tangent import as_function
-    >>> f, params = as_function(MLP((4, 3, 2), "tanh", key=jax.random.key(0)))
-    >>> chain = dissect(jax.vmap(f, (None, 0)), params, jnp.ones((5, 4))).chain
+    >>> from leadline import as_apply
+    >>> chain = dissect(*as_apply(MLP((4, 3, 2), "tanh", key=jax.random.key(0))), jnp.ones((5, 4))).chain
     >>> [step.kind for step in chain], chain.affine[0].weight.shape, chain.activations[0].function.name
     (['reshape', 'affine', 'activation', 'affine'], (3, 4), 'tanh')
     """

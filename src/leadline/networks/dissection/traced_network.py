@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from leadline._network import OneOfBatch
 from leadline.tangent.assembly.straight_line import Fixed, Program, Step, straight_line
-from leadline.tangent.functions import OneOfBatch
 
 LONGEST = 4096  # iterations of all loops together that are written out
 

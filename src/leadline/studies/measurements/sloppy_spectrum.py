@@ -74,7 +74,7 @@ def _by_kernel(subject: Subject, rows: int) -> tuple[np.ndarray, np.ndarray]:
     from leadline import tangent
 
     x = subject.sample.inputs[:rows]
-    K = np.asarray(tangent.empirical_ntk(subject.apply, subject.params, x, batched=True), np.float64)
+    K = np.asarray(tangent.empirical_ntk(subject.apply, subject.params, x), np.float64)
     return (K + K.T) / 2, subject.train_scores[:rows].astype(np.float64)
 
 

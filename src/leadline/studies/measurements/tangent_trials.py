@@ -75,7 +75,7 @@ def descent_trial(
         return None, None
     params = subject.params if subject.past.start is None else subject.past.start
     params = jax.tree.map(jax.numpy.asarray, params)
-    K = tangent.empirical_ntk(f.function, params, x[:rows], batched=True)
+    K = tangent.empirical_ntk(f.function, params, x[:rows])
     forward = jax.jit(f.function).lower(params, x[:rows]).cost_analysis() or {}
     work = max(float(forward.get("flops", 0.0)), 2.0 * rows * subject.size)
     steps = 20 * int(np.clip(FLOPS / (6 * work) / 20, 1, 10))

@@ -66,7 +66,7 @@ def wide_twin(
         return NotApplicable(what, "a limit is known: " + _clause(error))
     first = min(len(kernel), rows)
     found = tangent.distance_to_wide(
-        f, subject.past.start, seen[:first], theta[:first, :first], key=key, batched=True, kernel=kernel[:first, :first]
+        f, subject.past.start, seen[:first], theta[:first, :first], key=key, kernel=kernel[:first, :first]
     )
     spectrum = np.linalg.eigvalsh(theta[:first, :first])[::-1]
     width, scores = _width(subject), (None, None, None, None)

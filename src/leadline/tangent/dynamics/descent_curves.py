@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from ..functions import Function
+from leadline._network import Apply
 
 
 class DescentCurves(NamedTuple):
@@ -39,7 +39,7 @@ class DescentCurves(NamedTuple):
 
 
 def descent_three_ways(
-    f: Function,
+    apply: Apply,
     params: PyTree,
     x: Any,
     y: Float[Array | np.ndarray, "n k"],
@@ -51,13 +51,13 @@ def descent_three_ways(
 ) -> DescentCurves:
     """Three training curves from `params`: by the eigenvalues of K = J Jᵀ, of the linearised network, of the network.
 
-    f(params, x) gives the outputs (n, k) of a batch and `kernel` is `empirical_ntk` there, (n k) × (n k). The first two
-    agree to rounding at any width; the third joins them where training is lazy. η is 1/λ_max unless given. Lee et al.
-    2019; Chizat, Oyallon, Bach 2019.
+    apply(params, x) gives the outputs (n, k) of a batch and `kernel` is `empirical_ntk` there, (n k) × (n k). The first
+    two agree to rounding at any width; the third joins them where training is lazy. η is 1/λ_max unless given. Lee et
+    al. 2019; Chizat, Oyallon, Bach 2019.
 
-    >>> f = lambda w, x: x @ w
+    >>> apply = lambda w, x: x @ w
     >>> x, y = jnp.eye(2), jnp.array([[1.0], [2.0]])
-    >>> curves = descent_three_ways(f, jnp.zeros((2, 1)), x, y, x @ x.T, step_size=0.5, num_steps=2, records=2)
+    >>> curves = descent_three_ways(apply, jnp.zeros((2, 1)), x, y, x @ x.T, step_size=0.5, num_steps=2, records=2)
     >>> curves.predicted[:, 1, 0].tolist(), curves.network[:, 1, 0].tolist()
     ([0.0, 1.0, 1.5], [0.0, 1.0, 1.5])
     """
@@ -77,7 +77,7 @@ def descent_three_ways(
     stride = num_steps // records
     targets = jnp.asarray(y, jnp.result_type(*jax.tree.leaves(params)))
     eta = np.asarray(step_size, targets.dtype)  # what the runs use, to the digit
-    runs = _runs(f, params, x, targets, jnp.asarray(eta), stride, records)
+    runs = _runs(apply, params, x, targets, jnp.asarray(eta), stride, records)
     linear, network = (np.asarray(run, np.float64) for run in runs)
     times = stride * np.arange(records + 1)
     start = linear[0]
@@ -89,11 +89,13 @@ def descent_three_ways(
 
 
 @eqx.filter_jit
-def _runs(f: Any, params: PyTree, x: Array, y: Array, step: Array, stride: int, records: int) -> tuple[Array, Array]:
+def _runs(
+    apply: Apply, params: PyTree, x: Array, y: Array, step: Array, stride: int, records: int
+) -> tuple[Array, Array]:
     """Outputs at the start and after every `stride` steps: of the linearised network, of the network."""
 
     def outputs(p: PyTree) -> Array:
-        return f(p, x)
+        return apply(p, x)
 
     start, push = jax.linearize(outputs, params)
     pull = jax.linear_transpose(push, params)

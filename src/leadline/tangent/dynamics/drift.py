@@ -7,11 +7,11 @@ import jax
 import numpy as np
 from jaxtyping import Float, PyTree
 
+from leadline._network import Apply
 from leadline.kernels.features import alignment
 
 from ..assembly.cost_model import Method
 from ..empirical_ntk import BUDGET, layer_ntks
-from ..functions import Function
 
 
 class Drift(NamedTuple):
@@ -26,21 +26,20 @@ class Drift(NamedTuple):
 
 
 def ntk_drift(
-    f: Function,
+    apply: Apply,
     checkpoints: Sequence[PyTree],
     x: Any,
     y: Any = None,
     *,
     budget: float = BUDGET,
     method: Method = "auto",
-    batched: bool = False,
 ) -> Drift:
     """The drift of the tangent kernel on the probe set x from the first of a sequence of parameters to each of them.
 
     >>> import jax.numpy as jnp
-    >>> f = lambda w, x: w[0] * (w[1] @ x)
+    >>> apply = lambda w, x: w[0] * (x @ w[1])
     >>> start, end = (jnp.array(1.0), jnp.array([1.0, 0.0])), (jnp.array(2.0), jnp.array([1.0, 0.0]))
-    >>> drift = ntk_drift(f, [start, end], jnp.eye(2))
+    >>> drift = ntk_drift(apply, [start, end], jnp.eye(2))
     >>> drift.total.round(4).tolist(), drift.distance.tolist()
     ([0.0, 1.8974], [0.0, 1.0])
     """
@@ -52,9 +51,7 @@ def ntk_drift(
     records: dict[str, list] = {"total": [], "distance": [], "alignment": []}
     layers: dict[str, list[float]] = {}
     for params in checkpoints:
-        parts = {
-            p: np.asarray(K) for p, K in layer_ntks(f, params, x, budget=budget, method=method, batched=batched).items()
-        }
+        parts = {p: np.asarray(K) for p, K in layer_ntks(apply, params, x, budget=budget, method=method).items()}
         flat = [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
         K = np.asarray(sum(parts.values()))
         if not first:

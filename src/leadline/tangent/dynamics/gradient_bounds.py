@@ -10,6 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leadline._network import as_apply
 from leadline.data import generator
 from leadline.networks import parameter_jacobian
 
@@ -27,7 +28,7 @@ class Sandwich(NamedTuple):
 def _kernel(network: Callable, x: Inputs) -> Float[Array, "n n"]:
     if isinstance(network, TwoLayer):
         return network.tangent_kernel(x)
-    J = parameter_jacobian(network, x)
+    J = parameter_jacobian(*as_apply(network), x)
     if J.shape[0] != len(x):
         raise ValueError(
             f"The network has {J.shape[0] // len(x)} outputs; these bounds are for one output: select one of them."

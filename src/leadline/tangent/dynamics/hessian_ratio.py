@@ -10,7 +10,9 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
-from ..functions import Function, checked_function
+from leadline._network import Apply, ExampleFunction
+
+from ..functions import checked_function
 
 
 class HessianRatio(NamedTuple):
@@ -24,7 +26,7 @@ class HessianRatio(NamedTuple):
 
 
 def hessian_gradient_ratio(
-    f: Function, params: PyTree, x: Any, *, output: int = 0, iterations: int = 30, batched: bool = False
+    apply: Apply, params: PyTree, x: Any, *, output: int = 0, iterations: int = 30
 ) -> HessianRatio:
     """‖∂²f(x)/∂θ²‖₂/‖∂f(x)/∂θ‖² of one output at every row of x, by Lanczos on Hessian-vector products.
 
@@ -35,15 +37,15 @@ def hessian_gradient_ratio(
     >>> [round(float(value[0]), 3) for value in found[:3]]
     [6.0, 4.0, 1.5]
     """
-    g, x, shape = checked_function(f, params, x, batched=batched)
+    g, x, shape = checked_function(apply, params, x)
     size = math.prod(shape)
     if not -size <= output < size:
-        raise ValueError(f"hessian_gradient_ratio got output {output}, but f has {size}; count from 0.")
+        raise ValueError(f"hessian_gradient_ratio got output {output}, but the network has {size}; count from 0.")
     return _ratio(g, params, x, output % size, iterations)
 
 
 @eqx.filter_jit
-def _ratio(f: Function, params: PyTree, x: Array, output: int, iterations: int) -> HessianRatio:
+def _ratio(f: ExampleFunction, params: PyTree, x: Array, output: int, iterations: int) -> HessianRatio:
     flat, back = ravel_pytree(params)
 
     def at(row: Array) -> tuple[Array, Array, Array]:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray, PyTree
 
-from ..functions import Function
+from leadline._network import Apply
 
 Verdict = Literal["lazy", "between", "feature learning"]
 
@@ -82,24 +82,24 @@ def judge_regime(
     )
 
 
-def linear_move(f: Function, start: PyTree, end: PyTree, x: Any) -> tuple[np.ndarray, np.ndarray]:
-    """For every row of x: ‖f(w) − f_lin(w)‖² and ‖f_lin(w) − f(w₀)‖², f_lin the linearisation at w₀, of batches.
+def linear_move(apply: Apply, start: PyTree, end: PyTree, x: Any) -> tuple[np.ndarray, np.ndarray]:
+    """For every row of x: ‖f(w) − f_lin(w)‖² and ‖f_lin(w) − f(w₀)‖², f_lin the linearisation at w₀.
 
     >>> apart, moved = linear_move(lambda w, x: x * w**2, jnp.ones(1), 2 * jnp.ones(1), jnp.ones((1, 1)))
     >>> apart.tolist(), moved.tolist()
     ([1.0], [4.0])
     """
     x = jnp.asarray(x)
-    before, change, after = _moves(f, start, end, x)
+    before, change, after = _moves(apply, start, end, x)
     before, change, after = (np.asarray(v, float).reshape(len(x), -1) for v in (before, change, after))
     return np.sum((after - before - change) ** 2, axis=1), np.sum(change**2, axis=1)
 
 
 @eqx.filter_jit
-def _moves(f: Function, start: PyTree, end: PyTree, x: Any) -> tuple:
+def _moves(apply: Apply, start: PyTree, end: PyTree, x: Any) -> tuple:
     way = jax.tree.map(jnp.subtract, end, start)
-    before, change = jax.jvp(lambda p: f(p, x), (start,), (way,))
-    return before, change, f(end, x)
+    before, change = jax.jvp(lambda p: apply(p, x), (start,), (way,))
+    return before, change, apply(end, x)
 
 
 def _summed(weights: np.ndarray, matrix: np.ndarray) -> np.ndarray:

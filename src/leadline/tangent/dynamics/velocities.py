@@ -11,9 +11,10 @@ import optax
 from jaxtyping import Array, Float, Num, PyTree
 
 from leadline import learning
+from leadline._network import Apply
 from leadline.training.objectives import squared_error
 
-from ..functions import Function, outputs_at
+from ..functions import outputs_at
 from ..products import ntk_product
 
 Inputs = Float[Array | np.ndarray, "n ..."]
@@ -40,20 +41,20 @@ class OutputRisk(eqx.Module):
 
     `loss` is a name of `OUTPUT_LOSSES` or a function of (outputs (n, C), targets) with one loss for each example.
 
-    >>> risk = OutputRisk(lambda w, x: w @ x, "half-squared")
+    >>> risk = OutputRisk(lambda w, x: x @ w, "half-squared")
     >>> w, x, y = jnp.array([1.0, 2.0]), jnp.eye(2), jnp.array([0.0, 1.0])
     >>> float(risk(w, x, y)), risk.slope(w, x, y).ravel().tolist()
     (1.0, [1.0, 1.0])
     """
 
-    f: Function
+    apply: Apply
     loss: Callable = eqx.field(static=True)
     mean: bool = eqx.field(static=True)
 
-    def __init__(self, f: Function, loss: str | Callable = "half-squared", *, mean: bool = False):
+    def __init__(self, apply: Apply, loss: str | Callable = "half-squared", *, mean: bool = False):
         if isinstance(loss, str) and loss not in OUTPUT_LOSSES:
             raise ValueError(f"OutputRisk got loss {loss!r}; choose one of {', '.join(OUTPUT_LOSSES)}, or a function.")
-        self.f, self.mean = f, mean
+        self.apply, self.mean = apply, mean
         self.loss = OUTPUT_LOSSES[loss] if isinstance(loss, str) else loss
 
     def __call__(self, params: PyTree, x: Inputs, y: Targets) -> Float[Array, ""]:
@@ -62,7 +63,7 @@ class OutputRisk(eqx.Module):
     @eqx.filter_jit
     def outputs(self, params: PyTree, x: Inputs) -> Float[Array, "n c"]:
         """f(θ, xᵢ) for every row, flattened."""
-        return outputs_at(self.f, params, jnp.asarray(x))
+        return outputs_at(self.apply, params, jnp.asarray(x))
 
     def of_outputs(self, outputs: Float[Array, "n c"], y: Targets) -> Float[Array, ""]:
         """L as a function of the outputs."""
@@ -87,13 +88,13 @@ def output_velocity(
 
     k_θ is the tangent kernel at θ; nothing of its size is formed (Jacot, Gabriel and Hongler 2018).
 
-    >>> risk = OutputRisk(lambda w, x: w @ x)
+    >>> risk = OutputRisk(lambda w, x: x @ w)
     >>> output_velocity(risk, jnp.zeros(2), 2 * jnp.eye(2), jnp.ones(2)).ravel().tolist()  # -K (f - y), K = 4 I
     [4.0, 4.0]
     """
     x = jnp.asarray(x)
     slope = risk.slope(params, x, y)
-    velocity = -ntk_product(risk.f, params, x if at is None else jnp.asarray(at), x, slope.ravel())
+    velocity = -ntk_product(risk.apply, params, x if at is None else jnp.asarray(at), x, slope.ravel())
     return velocity.reshape(-1, slope.shape[1])
 
 
@@ -111,7 +112,7 @@ def dissipation(risk: OutputRisk, params: PyTree, x: Inputs, y: Targets) -> Diss
 
     Where L is a mean, g has the factor 1/n and -gᵀKg is -(1/n²) Σᵢⱼ ∂ℓᵢ K_ij ∂ℓⱼ.
 
-    >>> risk = OutputRisk(lambda w, x: w @ x)
+    >>> risk = OutputRisk(lambda w, x: x @ w)
     >>> [float(v) for v in dissipation(risk, jnp.zeros(2), 2 * jnp.eye(2), jnp.ones(2))]
     [-8.0, -8.0, -8.0]
     """

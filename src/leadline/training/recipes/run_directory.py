@@ -16,12 +16,14 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leadline import data, learning, training
+from leadline._dependencies import source_digest
 from leadline._files import write_whole
 from leadline.data.sources.datasets import Dataset, say
 from leadline.training.fitting import Run
 from leadline.training.objectives import LOSSES, Loss
 
 from ..metrics_file import METRICS
+from ..remembered import Task
 from .config_file import parse_recipe
 from .named_models import build_model
 from .named_optimisers import build_optimiser
@@ -118,6 +120,14 @@ def train(
         training.save_weights(directory / WEIGHTS, chosen)
         write_whole(directory / RESULT, (json.dumps(outcome.record(), indent=2) + "\n").encode())
     return outcome
+
+
+def task_of(recipe: Recipe, notice: Callable[[str], None]) -> Task:
+    """What `training.remembered` needs to know of a recipe; the data are verified, so that their name says all."""
+    sample = data.load(recipe.data.name, recipe.data.path or None, notice=notice)
+    about = {"recipe": recipe.values(), "source": source_digest(__name__)}
+    name = f"{recipe.data.name}-{recipe.kind}"
+    return Task(lambda: train(recipe, notice=notice).model, first_model(recipe, sample), name, about)
 
 
 def training_images(recipe: Recipe, sample: Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+
+if TYPE_CHECKING:
+    from ..remembered import Task
 
 _INFINITE = float("inf")
 
@@ -161,6 +164,12 @@ class Recipe:
         named = {f"{t}.{f.name}": getattr(s, f.name) for t, s in tables.items() for f in fields(s)}
         named.pop("data.path")
         return {"model.kind": self.kind} | named
+
+    def task(self, notice: Callable[[str], None]) -> "Task":
+        """What `training.remembered` needs to train the network of this recipe, or to find it."""
+        from .run_directory import task_of
+
+        return task_of(self, notice)
 
     def toml(self) -> str:
         """The recipe as a TOML text, every setting written out.

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import data, networks
+from leadline import as_apply, data, networks
 from leadline.claims.scenarios.networks.digit_networks import cross_entropy, digits, member, trained
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly, instrument, slope
@@ -319,7 +319,7 @@ def effective_parameter_count(
     x = jnp.asarray(2 * rng.normal(size=(samples, inputs)))
     for bias in (False, True):
         net = drawn(rng, networks.MLP, (inputs, units, 1), bias=bias)
-        found = networks.effective_parameters(net, x)
+        found = networks.effective_parameters(*as_apply(net), x)
         parameters = units * (inputs + 2) + 1 if bias else units * (inputs + 1)
         words = "with" if bias else "without"
         yield exactly(found.parameters, parameters, f"parameters, one hidden layer {words} biases")
@@ -328,11 +328,11 @@ def effective_parameter_count(
             _separate(net, x, 3 * (inputs + 1)), "the inputs lie on both sides of every unit and between every two"
         )
         yield at_most(found.rank, rank, f"rank, one hidden layer {words} biases, against p − m")
-    stacked = networks.effective_parameters(drawn(rng, networks.MLP, (inputs, deep, deep, 1)), x)
+    stacked = networks.effective_parameters(*as_apply(drawn(rng, networks.MLP, (inputs, deep, deep, 1))), x)
     bound = stacked.parameters - 2 * deep
     yield at_most(stacked.rank, bound, "rank, two hidden layers, against p − hidden units")
     smooth = drawn(rng, networks.MLP, (inputs, min(units, 4), 1), "tanh", bias_scale=0.7)
-    curved = networks.effective_parameters(smooth, x)
+    curved = networks.effective_parameters(*as_apply(smooth), x)
     yield at_most(curved.rank, curved.parameters, "rank, tanh: no scale to lose, against p")
     s = found.singular_values / found.singular_values[0]
     yield figure.curves(

@@ -1,4 +1,4 @@
-"""The classifiers of the digits that the entries attack: a network, a softmax regression; trained once a process."""
+"""The classifiers of the digits that the entries attack: a network, a softmax regression; trained once, remembered."""
 
 import warnings
 from functools import cache
@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, networks
+from leadline import data, networks, training
 from leadline.robustness.linear_distances import LinearScores
 
 EPOCHS = 60
@@ -34,6 +34,10 @@ def digit_scores(net: eqx.Module, images: jax.Array | np.ndarray) -> jax.Array:
 @cache
 def standard_network(seed: int = 0) -> networks.MLP:
     """The MLP 64-128-128-10, ReLU, by scikit-learn (nothing to compile): Adam at 1e-3, 60 epochs of batches of 64."""
+    return training.remembered(_standard_training, untrained_network(dtype=float), seed=seed)
+
+
+def _standard_training(seed: int) -> networks.MLP:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
 
@@ -56,12 +60,12 @@ def softmax_regression() -> LinearScores:
     return LinearScores(fitted.coef_, fitted.intercept_)
 
 
-def untrained_network(seed: int = 0) -> networks.MLP:
-    """The MLP 64-128-128-10 in single precision, drawn by He's rule with NumPy."""
+def untrained_network(seed: int = 0, dtype=jnp.float32) -> networks.MLP:
+    """The MLP 64-128-128-10, in single precision unless told otherwise, drawn by He's rule with NumPy."""
     rng = np.random.default_rng(seed)
     sizes = ((128, 64), (128, 128), (10, 128))
     arrays = [a for n, m in sizes for a in (rng.normal(size=(n, m)) * np.sqrt(2 / m), np.zeros(n))]
-    return jax.tree.map(lambda a: a.astype(jnp.float32), _as_network(arrays))
+    return jax.tree.map(lambda a: a.astype(dtype), _as_network(arrays))
 
 
 def test_images() -> LabelledImages:

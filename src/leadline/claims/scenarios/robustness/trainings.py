@@ -1,15 +1,13 @@
-"""Classifiers of the digits trained against changes of the inputs; each once a process."""
+"""Classifiers of the digits trained against changes of the inputs; each once, and remembered."""
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, networks, robustness
-from leadline.claims.scenarios.robustness.digits import digit_scores, standard_network
+from leadline import data, networks, robustness, training
+from leadline.claims.scenarios.robustness.digits import digit_scores, standard_network, untrained_network
 
 EPS = 0.1
 TRAININGS = ("standard", "adversarial", "interval")
@@ -18,19 +16,25 @@ TRAININGS = ("standard", "adversarial", "interval")
 @cache
 def adversarial_network(eps: float = EPS, epochs: int = 60, seed: int = 0) -> networks.MLP:
     """The MLP 64-128-128-10 trained on what 7 steps of PGD within ±eps find, pixels in [0, 1]."""
-    return _trained(robustness.adversarial_training, seed, eps=eps, epochs=epochs, low=0.0, high=1.0)
+    options = {"eps": eps, "epochs": epochs, "low": 0.0, "high": 1.0}
+    return training.remembered(
+        _robust_training, untrained_network(dtype=float), method="adversarial", seed=seed, options=options
+    )
 
 
 @cache
 def interval_network(eps: float = EPS, epochs: int = 100, seed: int = 0) -> networks.MLP:
     """The same trained on worst-case logits over ±eps, which grows from 0 during the first half."""
-    return _trained(robustness.interval_training, seed, eps=eps, epochs=epochs)
+    options = {"eps": eps, "epochs": epochs}
+    return training.remembered(
+        _robust_training, untrained_network(dtype=float), method="interval", seed=seed, options=options
+    )
 
 
-def trained_for(training: str, seed: int = 0) -> networks.MLP:
+def trained_for(method: str, seed: int = 0) -> networks.MLP:
     """One of the three trainings of the MLP 64-128-128-10."""
     makers = {"standard": standard_network, "adversarial": adversarial_network, "interval": interval_network}
-    return makers[training](seed=seed)
+    return makers[method](seed=seed)
 
 
 def attacked_accuracy(
@@ -48,7 +52,8 @@ def certified_accuracy(net: networks.MLP, eps: float) -> np.ndarray:
     return np.asarray(robustness.certified(digit_scores, net, images, labels, eps, pixels=(0.0, 1.0)))
 
 
-def _trained(train: Callable, seed: int, **options: Any) -> networks.MLP:
+def _robust_training(method: str, seed: int, options: dict) -> networks.MLP:
+    train = robustness.adversarial_training if method == "adversarial" else robustness.interval_training
     start = networks.MLP((64, 128, 128, 10), "relu", dtype=jnp.float32, key=jax.random.key(seed))
     images, labels, *_ = data.digits_split()
     found = train(digit_scores, start, images, labels, key=jax.random.key(seed + 1000), **options)

@@ -5,7 +5,7 @@ import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from leadline import data, networks, tangent
+from leadline import as_apply, data, networks, tangent
 from leadline.claims.tangent.tangent_space.tangent_kernel import drawn_mlp
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, method, slope
 from leadline.presentation import figure
@@ -19,8 +19,8 @@ def small_task(key, samples, inputs, hidden, loss, activation="tanh"):
     classes, signs = rng.integers(0, 3, samples), rng.choice([-1.0, 1.0], samples)
     y = {"cross-entropy": classes, "logistic": signs}.get(loss, rng.standard_normal(samples))
     widths = (inputs, *hidden, 3 if loss == "cross-entropy" else 1)
-    f, params = tangent.as_function(drawn_mlp(rng, widths, activation, gain=1.5, bias_scale=0.5))
-    return tangent.OutputRisk(f, loss), params, x, y
+    apply, params = as_apply(drawn_mlp(rng, widths, activation, gain=1.5, bias_scale=0.5))
+    return tangent.OutputRisk(apply, loss), params, x, y
 
 
 def relative_distance(a, b):
@@ -51,7 +51,7 @@ def squared_loss_flow(
     Check: One small tanh network up to t = `horizon`/λₘₐₓ, with λₘₐₓ that of the kernel at the start.
     """
     risk, start, x, y = small_task(key, samples, inputs, (width,), loss)
-    J = np.asarray(networks.parameter_jacobian(eqx.combine(start, risk.f.rest), x))
+    J = np.asarray(networks.parameter_jacobian(risk.apply, start, x))
     g = np.asarray(risk.slope(start, x, y))[:, 0]
     flat, _ = ravel_pytree(risk.gradient(start, x, y))
     yield close(-np.asarray(flat), -J.T @ g, "θ' at the start, against -Σ ∂ℓᵢ ∇f(xᵢ)", atol=1e-12 * np.abs(flat).max())
@@ -117,12 +117,12 @@ def function_space_flow(
     risk, start, x, y = small_task(key, samples, 3, (width,) * depth, loss, activation)
     fresh = data.generator(jax.random.fold_in(key, 1)).standard_normal((10, 3))
     points = np.concatenate([x, fresh])
-    kernels = [np.asarray(tangent.empirical_ntk(risk.f, start, points, x))]
+    kernels = [np.asarray(tangent.empirical_ntk(risk.apply, start, points, x))]
     top = float(np.linalg.eigvalsh(kernels[0][: kernels[0].shape[1]])[-1])
     pace = 0.2 / top
     end = tangent.parameter_flow(risk, start, np.array([num_steps * pace]), x, y, integrator="descent", step_size=pace)
     end = jax.tree.map(lambda leaf: leaf[0], end)
-    kernels.append(np.asarray(tangent.empirical_ntk(risk.f, end, points, x)))
+    kernels.append(np.asarray(tangent.empirical_ntk(risk.apply, end, points, x)))
     shares = np.array([0.1, 0.05, 0.025, 0.0125])
     for name, params, kernel in (("start", start, kernels[0]), ("end", end, kernels[1])):
         velocity = np.asarray(output_velocity(risk, params, x, y, points)).ravel()
@@ -182,8 +182,8 @@ def loss_dissipation(
     $$\dot L = -\|\nabla_\theta L\|^2 = -g^\top K g, \quad g = \nabla_f L$$
     """
     risk, start, x, y = small_task(key, samples, 3, (width,), loss)
-    risk = tangent.OutputRisk(risk.f, risk.loss, mean=mean)
-    top = float(np.linalg.eigvalsh(np.asarray(tangent.empirical_ntk(risk.f, start, x)))[-1])
+    risk = tangent.OutputRisk(risk.apply, risk.loss, mean=mean)
+    top = float(np.linalg.eigvalsh(np.asarray(tangent.empirical_ntk(risk.apply, start, x)))[-1])
     pace = 0.5 / top * (samples if mean else 1)
     times = pace * np.arange(num_steps)
     path = tangent.parameter_flow(risk, start, times, x, y, integrator="descent", step_size=pace * (1 + 1e-9))

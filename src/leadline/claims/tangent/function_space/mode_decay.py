@@ -21,13 +21,13 @@ def odd_even_digits(train, test=0):
 
 
 class Head(eqx.Module):
-    """f((W, v), x) = s v·relu(W x) with s a number of its own, so that padded widths share one program."""
+    """f((W, v), x) = s v·relu(W x) of every row, with s a number of its own: padded widths share one program."""
 
     scale: jax.Array
 
     def __call__(self, params, x):
         weight, head = params
-        return self.scale * (head @ jax.nn.relu(weight @ x))
+        return self.scale * (jax.nn.relu(x @ weight.T) @ head)
 
 
 @claim(sources=("eth", "sheet", "cam"))

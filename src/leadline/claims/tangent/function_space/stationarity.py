@@ -7,7 +7,7 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from leadline import data, networks, tangent
+from leadline import as_apply, data, networks, tangent
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly
 from leadline.presentation import figure
 from leadline.training import minimise
@@ -58,9 +58,9 @@ def parameter_loss_nonconvex(
     rng = data.generator(key)
     x, labels = rng.standard_normal((samples, 2)), rng.choice([-1.0, 1.0], samples)
     net = networks.MLP((2, width, 1), "tanh", init="lecun", bias_scale=1.0, key=key)
-    f, start = tangent.as_function(net)
-    risk = tangent.OutputRisk(f, loss, mean=True)
-    lin = tangent.linearise(f, start)
+    apply, start = as_apply(net)
+    risk = tangent.OutputRisk(apply, loss, mean=True)
+    lin = tangent.linearise(apply, start)
     affine = tangent.OutputRisk(lin, loss, mean=True)
     ends = jax.tree.map(lambda leaf: np.asarray(leaf) + spread * rng.standard_normal((2, 1000, *leaf.shape)), start)
     shares = rng.uniform(0.05, 0.95, 1000)
@@ -81,7 +81,7 @@ def parameter_loss_nonconvex(
     squashed = networks.MLP((2, width, 1), "tanh", init="lecun", bias_scale=1.0, last_activation=True, key=key)
     outside = {}
     for name, model in {"linear": net, "squashed": squashed}.items():
-        J = np.asarray(networks.parameter_jacobian(model, probe))
+        J = np.asarray(networks.parameter_jacobian(*as_apply(model), probe))
         values = np.asarray(jax.vmap(model)(probe))[:, 0]
         U, s, _ = np.linalg.svd(J, full_matrices=False)
         U = U[:, s > 1e-10 * s[0]]

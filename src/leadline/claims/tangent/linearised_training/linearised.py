@@ -8,7 +8,7 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from leadline import data, infinite_width, learning, networks, tangent
+from leadline import as_apply, data, infinite_width, learning, networks, tangent
 from leadline.claims.tangent.tangent_space.tangent_kernel import drawn_mlp
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, method
 from leadline.presentation import figure
@@ -16,13 +16,13 @@ from leadline.tangent.least_squares import off_span
 
 
 def _network(key, inputs, width, samples, activation="tanh"):
-    """(f, θ₀, J, x, y, f₀) for a small NTK-parametrised network and random data."""
+    """(apply, θ₀, J, x, y, f₀) for a small NTK-parametrised network and random data."""
     rng = data.generator(key)
     x, y = rng.standard_normal((samples, inputs)), rng.standard_normal(samples)
     net = drawn_mlp(rng, (inputs, width, 1), activation, gain=2**0.5, bias_scale=0.5)
-    f, params = tangent.as_function(net)
-    J = np.asarray(networks.parameter_jacobian(net, x))
-    return f, params, J, x, y, np.asarray(tangent.OutputRisk(f).outputs(params, x))[:, 0]
+    apply, params = as_apply(net)
+    J = np.asarray(networks.parameter_jacobian(apply, params, x))
+    return apply, params, J, x, y, np.asarray(tangent.OutputRisk(apply).outputs(params, x))[:, 0]
 
 
 @claim(sources=("eth", "sheet"))
@@ -40,7 +40,7 @@ def linearised_least_squares(
 
     Check: More parameters than data; then the first input once more, with its label shifted by `gap`.
     """
-    f, params, J, x, y, f0 = _network(key, inputs, width, samples)
+    apply, params, J, x, y, f0 = _network(key, inputs, width, samples)
     primal, dual = tangent.tangent_fit(J, y - f0, dual=False), tangent.tangent_fit(J, y - f0)
     size = np.sqrt(primal.squared_norm)
     library = learning.least_squares(J, y - f0, intercept=False).weights
@@ -48,7 +48,7 @@ def linearised_least_squares(
     yield close(dual.beta, primal.beta, "Jᵀ K⁺ (y - f₀), against J⁺(y - f₀)", atol=1e-8 * size)
     lam = np.linalg.eigvalsh(J @ J.T)
     steps = math.ceil(25 * lam[-1] / lam[0])
-    lin = tangent.linearise(f, params)
+    lin = tangent.linearise(apply, params)
     risk, time, step = tangent.OutputRisk(lin), np.array([steps / lam[-1]]), (1 + 1e-12) / lam[-1]
     end = tangent.parameter_flow(risk, lin.zero(), time, x, y, integrator="descent", step_size=step)
     beta = np.asarray(ravel_pytree(jax.tree.map(lambda leaf: leaf[0], end))[0])
@@ -145,10 +145,10 @@ def ntk_predictor(key, samples: Int(2, 10) = 6, width: Int(20, 200) = 64, horizo
     x = np.linspace(-1, 1, samples)[:, None] + rng.uniform(-0.3, 0.3, (samples, 1)) / samples
     y, z = np.sign(np.sin(5 * x[:, 0] + rng.uniform(0, 6))), np.linspace(-1.3, 1.3, 53)[:, None]
     net = drawn_mlp(rng, (1, width, 1), "relu", gain=2**0.5, bias_scale=0.7)
-    f, params = tangent.as_function(net)
+    apply, params = as_apply(net)
     both = np.concatenate([x, z])
-    kernel = np.asarray(tangent.empirical_ntk(f, params, both, x))
-    lin = tangent.linearise(f, params)
+    kernel = np.asarray(tangent.empirical_ntk(apply, params, both, x))
+    lin = tangent.linearise(apply, params)
     risk = tangent.OutputRisk(lin)
     start = np.asarray(risk.outputs(lin.zero(), both))[:, 0]
     K = kernel[:samples]

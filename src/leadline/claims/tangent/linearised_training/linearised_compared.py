@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import data, infinite_width, networks, tangent
+from leadline import as_apply, data, infinite_width, networks, tangent
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, mean
 from leadline.presentation import figure
 from leadline.training import minimise
@@ -62,7 +62,7 @@ def tangent_interpolation_peak(
         for i, m in enumerate(widths):
             net = _two_layer(d, int(m), jax.random.fold_in(key, 1000 * seed + int(m)))
             if m == peak:  # so badly conditioned that J, not its square, is decomposed
-                J, J_test = (np.asarray(networks.parameter_jacobian(net, a)) for a in (x, z))
+                J, J_test = (np.asarray(networks.parameter_jacobian(*as_apply(net), a)) for a in (x, z))
                 best = tangent.tangent_fit(J, y, dual=False)
                 outputs, at_data = J_test @ best.beta, J @ best.beta
                 ranks[seed, i], norm[seed, i] = best.rank, np.sqrt(best.squared_norm)

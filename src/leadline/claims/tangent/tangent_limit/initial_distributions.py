@@ -81,5 +81,6 @@ def _tangent_kernel(rng, width: int, weights: str) -> np.ndarray:
 
 def _network(params, x):
     first, second, last = params
-    units = jax.nn.relu(first @ x * math.sqrt(2 / 3))
-    return last @ jax.nn.relu(second @ units * math.sqrt(2 / units.size)) * math.sqrt(2 / units.size)
+    units = jax.nn.relu(x @ first.T * math.sqrt(2 / 3))
+    scale = math.sqrt(2 / last.size)
+    return jax.nn.relu(units @ second.T * scale) @ last * scale

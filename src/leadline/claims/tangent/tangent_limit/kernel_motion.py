@@ -6,7 +6,7 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from leadline import data, tangent, training
+from leadline import as_apply, data, tangent, training
 from leadline.claims.tangent.tangent_space.tangent_kernel import drawn_mlp
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, instrument, slope
 from leadline.kernels import features
@@ -50,16 +50,16 @@ def ntk_drift(
     widths = (narrow, narrow * factor, narrow * factor**2)
     lines, last = {}, []
     for width in widths:
-        f, params = tangent.as_function(drawn_mlp(rng, (64, width, 1), "tanh", bias=False))
+        apply, params = as_apply(drawn_mlp(rng, (64, width, 1), "tanh", bias=False))
         path, kernel = [params], sum(_two_layer_kernel(params, x))
         rate = 0.5 / np.linalg.eigvalsh(kernel)[-1]
 
-        def loss(params, x, y, rate, f=f):
-            return rate * 0.5 * jnp.sum((jax.vmap(lambda row: f(params, row)[0])(x) - y) ** 2)
+        def loss(params, x, y, rate, apply=apply):
+            return rate * 0.5 * jnp.sum((apply(params, x)[:, 0] - y) ** 2)
 
         for _ in range(checkpoints):
             path.append(training.minimise(loss, path[-1], _DESCENT_UNIT, num_steps, x, y, rate)[0])
-        drift = tangent.ntk_drift(f, path, x, y)
+        drift = tangent.ntk_drift(apply, path, x, y)
         closed = [_two_layer_kernel(params, x) for params in path]
         for layer, (name, measured) in enumerate(drift.layers.items()):
             direct = [np.linalg.norm(K[layer] - closed[0][layer]) / np.linalg.norm(closed[0][layer]) for K in closed]
@@ -73,7 +73,7 @@ def ntk_drift(
         lines[f"width {width}"] = (np.arange(len(path)) * num_steps, drift.total)
         last.append(drift.total[-1])
         if width == narrow:
-            lin = tangent.linearise(f, params)
+            lin = tangent.linearise(apply, params)
             still = tangent.ntk_drift(lin, [jax.tree.map(jnp.subtract, p, params) for p in (path[0], path[-1])], x)
             yield at_most(still.total, 1e-12, "drift of the linearised network along the same path")
     yield at_least(last[0], last[-1], f"final drift at width {narrow} against {widths[-1]}")
@@ -139,7 +139,7 @@ def hessian_gradient_ratio(
             shapes = [(widths[-1], inputs), *[(widths[-1], widths[-1])] * (depth - 1), (widths[-1],)]
             params = [rng.standard_normal(shape) for shape in shapes]
             rows = np.array([[*point / (length if depth > 1 else 1.0), m] for m in widths])
-            found = tangent.hessian_gradient_ratio(f, params, rows, iterations=24)
+            found = tangent.hessian_gradient_ratio(*as_apply((f, params), batched=False), rows, iterations=24)
             ratios.append(np.asarray(found.ratio))
             if depth == 1:
                 norm = np.asarray(found.hessian_norm)

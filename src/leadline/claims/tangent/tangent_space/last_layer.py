@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, differentiation, networks, tangent
+from leadline import as_apply, data, differentiation, networks, tangent
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, exactly, instrument, mean, model
 from leadline.presentation import figure
 from leadline.tangent.last_layer import last_layer_features
@@ -49,7 +49,7 @@ def lecun_two_layer(
     phi = networks.activation(activation)
     summed = float(phi(jnp.zeros(()))) * np.sum(net.head)
     yield close(net(jnp.zeros(dim)), summed, "f(0), against σ(0) Σ w₂", atol=1e-13 * width**0.5)
-    J = np.asarray(networks.parameter_jacobian(net, x))
+    J = np.asarray(networks.parameter_jacobian(*as_apply(net), x))
     kernel = np.asarray(net.tangent_kernel(x))
     yield close(kernel, J @ J.T, "closed-form tangent kernel, against J Jᵀ", atol=1e-12 * np.abs(kernel).max())
     rng = data.generator(key_draws)
@@ -98,7 +98,7 @@ def last_layer_gram(
     yield at_least(np.linalg.eigvalsh(kernel - gram)[0], 0.0, "least eigenvalue of K − K̄", atol=1e-12 * scale * points)
     widths = (dim, 2 * points, 2 * points, 1)
     deep = networks.MLP(widths, activation, parametrisation="ntk", bias_scale=0.3, key=key_deep)
-    head = networks.parameter_jacobian(deep, x)[:, -2 * points - 1 :]
+    head = networks.parameter_jacobian(*as_apply(deep), x)[:, -2 * points - 1 :]
     what = "K̄ of a deep network with a bias in its head, against the Jacobian of the last layer"
     yield close(tangent.last_layer_gram(deep, x), head @ head.T, what, atol=1e-12)
     features = np.asarray(last_layer_features(net, x))

@@ -7,7 +7,7 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from leadline import data, networks, tangent, training
+from leadline import as_apply, data, networks, tangent, training
 from leadline.evidence import Int, OneOf, at_least, at_most, close, instrument, model, slope
 from leadline.presentation import figure
 
@@ -20,7 +20,7 @@ def drawn_mlp(rng, widths, activation, **options):
 
 
 def digit_model(key, kind, width, points):
-    """A network as (f, params), digits sorted by class, and ±1 labels: even against odd for the one output."""
+    """A network as (apply, params), digits sorted by class, and ±1 labels: even against odd for the one output."""
     images, digit = data.digits()
     rows = data.generator(key).permutation(len(digit))[:points]
     rows = rows[np.lexsort((digit[rows], digit[rows] % 2))]
@@ -28,18 +28,18 @@ def digit_model(key, kind, width, points):
     y = np.where(digit[rows] % 2, 1.0, -1.0)
     if kind == "two-layer":
         net = tangent.lecun_two_layer(64, width, "relu", gain=2**0.5, parametrisation="ntk", key=key)
-        return *tangent.as_function(net), x, y, net
+        return *as_apply(net), x, y, net
     if kind == "dense":
         net = drawn_mlp(data.generator(key), (64, width, width, 2), "tanh", bias_scale=0.3)
-        return *tangent.as_function(net), x, np.stack([y, -y], axis=1), net
+        return *as_apply(net), x, np.stack([y, -y], axis=1), net
     first, last = jax.random.split(key)
     pooled = [eqx.nn.Lambda(jax.nn.gelu), eqx.nn.Lambda(lambda h: h.mean((1, 2)))]
     convolution, head = eqx.nn.Conv2d(1, width, 3, padding=1, key=first), eqx.nn.Linear(width, 2, key=last)
     net = eqx.nn.Sequential([convolution, *pooled, head])
-    return *tangent.as_function(net), x.reshape(-1, 1, 8, 8), np.stack([y, -y], axis=1), net
+    return *as_apply(net), x.reshape(-1, 1, 8, 8), np.stack([y, -y], axis=1), net
 
 
-@instrument(sources=("eth", "sheet", "cam"), shows=("tangent.ntk_plan", "tangent.NTKReport", "tangent.as_function"))
+@instrument(sources=("eth", "sheet", "cam"), shows=("tangent.ntk_plan", "tangent.NTKReport"))
 def empirical_ntk(
     key,
     network: OneOf("two-layer", "dense", "convolutional") = "two-layer",
@@ -56,18 +56,18 @@ def empirical_ntk(
 
     Check: Digits sorted by class; even against odd for the two-layer network, whose kernel has a closed form.
     """
-    f, params, x, y, net = digit_model(key, network, width, points)
-    report = tangent.describe_ntk(f, params, x, y)
-    parts = tangent.layer_ntks(f, params, x)
+    apply, params, x, y, net = digit_model(key, network, width, points)
+    report = tangent.describe_ntk(apply, params, x, y)
+    parts = tangent.layer_ntks(apply, params, x)
     K = np.asarray(sum(parts.values()))
     unit = np.abs(K).max()
     for route in ("explicit", "products"):
-        other = np.asarray(tangent.empirical_ntk(f, params, x, method=route))
+        other = np.asarray(tangent.empirical_ntk(apply, params, x, method=route))
         yield close(other / unit, K / unit, f"kernel by {route}, against the sum of the layers' kernels", atol=1e-10)
     yield at_least(report.eigenvalues[-1], -1e-12 * report.trace, "least eigenvalue of K")
     yield close(sum(report.shares.values()), 1.0, "shares of the layers in the trace", rtol=1e-10)
     v = data.generator(key).standard_normal(len(K))
-    product = tangent.ntk_product(f, params, x, None, v)
+    product = tangent.ntk_product(apply, params, x, None, v)
     yield close(product / unit, K @ v / unit, "K v without the matrix, against K v", atol=1e-8)
     if network == "two-layer":
         X, m = np.asarray(x), width
@@ -92,7 +92,7 @@ def empirical_ntk(
 
 
 def _half_squared(lin, beta, x, y):
-    return 0.5 * jnp.sum((jax.vmap(lin, (None, 0))(beta, x) - y) ** 2)
+    return 0.5 * jnp.sum((lin(beta, x) - y) ** 2)
 
 
 @model(sources=("eth", "sheet"), shows=("tangent.Linearised",))
@@ -116,8 +116,8 @@ def linearised_network(
     """
     rng = data.generator(key)
     x, y = rng.standard_normal((points, 3)), rng.standard_normal((points, 2))
-    f, params = tangent.as_function(drawn_mlp(rng, (3, width, width, 2), activation, gain=1.5, bias_scale=0.3))
-    lin = tangent.linearise(f, params)
+    apply, params = as_apply(drawn_mlp(rng, (3, width, width, 2), activation, gain=1.5, bias_scale=0.3))
+    lin = tangent.linearise(apply, params)
     u = jax.tree.map(lambda leaf: rng.standard_normal(leaf.shape), params)
     size = np.sqrt(sum(np.sum(leaf**2) for leaf in jax.tree.leaves(u)))
     u = jax.tree.map(lambda leaf: leaf / size, u)
@@ -129,13 +129,10 @@ def linearised_network(
         def both(s):
             beta = jax.tree.map(lambda leaf: s * leaf, u)
             moved = jax.tree.map(jnp.add, params, beta)
-            return jax.vmap(lambda row: f(moved, row))(x), jax.vmap(lambda row: lin(beta, row))(x)
+            return apply(moved, x), lin(beta, x)
 
         zero = jax.tree.map(jnp.zeros_like, params)
-        gradients = (
-            jax.grad(lambda p: jnp.sum(jax.vmap(lambda row: f(p, row))(x)))(params),
-            jax.grad(lambda b: jnp.sum(jax.vmap(lambda row: lin(b, row))(x)))(zero),
-        )
+        gradients = (jax.grad(lambda p: jnp.sum(apply(p, x)))(params), jax.grad(lambda b: jnp.sum(lin(b, x)))(zero))
         return *jax.vmap(both)(s), gradients
 
     s = np.concatenate([[0.0], np.logspace(-3.5, -1.5, 9), np.linspace(-8, 8, 33)])

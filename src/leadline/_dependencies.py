@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-_TOP = Path(__file__).parents[1]
+_TOP = Path(__file__).parent
 _NAME = _TOP.name
 _PARSING = threading.Lock()
 
