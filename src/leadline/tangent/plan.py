@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import PyTree
 
+from leadline.differentiation.programs.traced_program import Program
+
 from .assembly.cost_model import (
     Method,
     Routes,
@@ -17,7 +19,6 @@ from .assembly.cost_model import (
     pairs_cost,
     products_cost,
 )
-from .assembly.straight_line import Program
 from .empirical_ntk import BUDGET, Outputs, checked_problem, checked_settings, leaf_paths, prepare
 from .functions import Function
 
