@@ -70,11 +70,7 @@ from .objectives.log_cosh import LogCoshBowl as LogCoshBowl
 from .objectives.nonconvex import DoubleWell as DoubleWell, Himmelblau as Himmelblau, Rosenbrock as Rosenbrock
 from .objectives.objective import Quadratic as Quadratic, spread_quadratic as spread_quadratic
 from .objectives.regression_losses import LeastSquares as LeastSquares, LogisticRidge as LogisticRidge
-from .objectives.softmax_regression import (
-    SoftmaxRidge as SoftmaxRidge,
-    digits_softmax as digits_softmax,
-    minimise_by_newton as minimise_by_newton,
-)
+from .objectives.softmax_regression import SoftmaxRidge as SoftmaxRidge, digits_softmax as digits_softmax
 from .objectives.worst_cases import (
     Huber as Huber,
     Lessard as Lessard,
@@ -148,6 +144,7 @@ from .runs.momentum_flows import (
     inertial_flow as inertial_flow,
     vanishing_friction_mode as vanishing_friction_mode,
 )
+from .runs.newton_minimum import newton_minimum as newton_minimum
 from .runs.online import (
     average_regret as average_regret,
     drifting_slopes as drifting_slopes,

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from leadline.optimisation import newton_minimum
+
 from ..risk.erm import minimise_risk
 from .linear import design, least_squares
 
@@ -270,27 +272,20 @@ def _gamma(X: np.ndarray, y: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _gamma_newton(X: np.ndarray, y: np.ndarray, k: float, z: np.ndarray) -> tuple[np.ndarray, float]:
-    """min over (u, t) of mean(ty - Xu) - log t - (k-1) mean log(ty - Xu), convex, by damped Newton."""
+    """min over (u, t) of mean(ty - Xu) - log t - (k-1) mean log(ty - Xu), convex."""
     rows = np.hstack([-X, y[:, None]])
 
     def value(z):
         r = rows @ z
         return r.mean() - np.log(z[-1]) - (k - 1) * np.mean(np.log(r)) if z[-1] > 0 and r.min() > 0 else np.inf
 
-    current = value(z)
-    for _ in range(60):
+    def derivatives(z):
         r = rows @ z
         gradient = rows.T @ (1 - (k - 1) / r) / len(r)
         gradient[-1] -= 1 / z[-1]
         hessian = (k - 1) * (rows / r[:, None]).T @ (rows / r[:, None]) / len(r)
         hessian[-1, -1] += 1 / z[-1] ** 2
-        step = -np.linalg.solve(hessian, gradient)
-        decrement, size = -float(gradient @ step), 1.0
-        if decrement < 1e-12:
-            break
-        while value(z + size * step) > current - 0.1 * size * decrement and size > 1e-10:
-            size /= 2
-        if size <= 1e-10:
-            break
-        z, current = z + size * step, value(z + size * step)
-    return z, current
+        return gradient, hessian
+
+    end = newton_minimum(value, z, derivatives)
+    return end.point, end.value
