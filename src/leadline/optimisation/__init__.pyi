@@ -43,11 +43,7 @@ from .instruments.convexity_tests import (
 )
 from .instruments.critical_points import find_critical_points as find_critical_points
 from .instruments.curvature_pairs import curvature_ratios as curvature_ratios
-from .instruments.hessian_ends import (
-    extreme_eigenvalues as extreme_eigenvalues,
-    hessian_spectrum as hessian_spectrum,
-    top_eigenvalue as top_eigenvalue,
-)
+from .instruments.hessian_spectra import hessian_spectrum as hessian_spectrum
 from .instruments.line_slices import slice_loss as slice_loss
 from .instruments.measured_constants import (
     measure_condition as measure_condition,

@@ -25,29 +25,9 @@ class Diverged(RuntimeError):
         self.step, self.epoch, self.cause, self.run = step, epoch, cause, run
 
 
-def sharpness(objective, parameters: PyTree, *arrays: PyTree, iterations: int = 30) -> Float[Array, ""]:
-    """The Hessian eigenvalue of largest modulus of objective(parameters, *arrays), by power iteration.
-
-    >>> objective = lambda w: w[0] ** 2 + 5 * w[1] ** 2
-    >>> round(float(sharpness(objective, jnp.array([1.0, 2.0]))), 3)
-    10.0
-    """
-    gradient = jax.grad(lambda p: objective(p, *arrays))
-
-    def times_hessian(direction: PyTree, _: None) -> tuple[PyTree, Float[Array, ""]]:
-        image = jax.jvp(gradient, (parameters,), (direction,))[1]
-        value = optax.tree.vdot(direction, image)
-        norm = optax.tree.norm(image)
-        return jax.tree.map(lambda leaf: leaf / jnp.where(norm > 0, norm, 1), image), value
-
-    start = optax.tree.random_like(jax.random.key(0), parameters, jax.random.normal)
-    start = optax.tree.scale(1 / optax.tree.norm(start), start)
-    return jax.lax.scan(times_hessian, start, None, length=iterations)[1][-1]
-
-
 @eqx.filter_jit
 def _measure(loop: Loop, state: State, batch: Sample) -> tuple[Float[Array, ""], ...]:
-    """Sharpness, gradient norm and the length of the optimiser's step, on one batch."""
+    """Gradient norm and the length of the optimiser's step, on one batch."""
 
     def loss(parameters: PyTree) -> Float[Array, ""]:
         return loop.objective(parameters, batch)[0]
@@ -55,7 +35,17 @@ def _measure(loop: Loop, state: State, batch: Sample) -> tuple[Float[Array, ""],
     gradient = jax.grad(loss)(state.parameters)
     moved, _ = apply_rule(loop.optimiser, state.opt_state, state.parameters, loss(state.parameters), gradient, loss)
     length = optax.tree.norm(optax.tree.sub(moved, state.parameters))
-    return sharpness(loss, state.parameters), optax.tree.norm(gradient), length
+    return optax.tree.norm(gradient), length
+
+
+def _sharpness(loop: Loop, state: State, batch: Sample) -> float:
+    """The Hessian eigenvalue of largest modulus on one batch; not a number where products are not finite."""
+    from leadline.curvature import hessian
+
+    operator = hessian(lambda parameters, rows: loop.objective(parameters, rows)[0], state.parameters, batch)
+    if not jnp.isfinite(operator(jnp.ones(operator.size, operator.dtype))).all():
+        return math.nan
+    return float(operator.top(1, which="magnitude", tolerance=1e-3).values[0])
 
 
 def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, num_steps: int) -> str:
@@ -64,12 +54,13 @@ def likely_cause(loop: Loop, calm: State, train: Sample, key: PRNGKeyArray, num_
     epochs = jnp.arange(-(-max(num_steps, 1) // per_epoch)) + calm.epoch
     rows = jnp.concatenate([loop.rows(train, epoch, key) for epoch in epochs])
     first = Sample(train.inputs[rows[0]], train.targets[rows[0]])
-    curvature, norm, length = (float(value) for value in _measure(loop, calm, first))
+    norm, length = (float(value) for value in _measure(loop, calm, first))
     if num_steps == 0:
         return (
             f"the loss is not finite before any step is made (gradient norm {norm:.3g}): the outputs overflow; "
             "scale the inputs or the first weights down"
         )
+    curvature = _sharpness(loop, calm, first)
     _, measured = eqx.filter_jit(loop.steps)(calm, train, rows[:num_steps])
     weighed = measured.gradient_norm[~jnp.isnan(measured.gradient_norm)]
     last = float(weighed[-1]) if weighed.size else float("nan")
