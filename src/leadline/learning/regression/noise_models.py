@@ -168,8 +168,10 @@ class FlipFit(NamedTuple):
 
     def log_probability(self, x: Inputs, y: Targets) -> Float[np.ndarray, " n"]:
         """log P(yᵢ | xᵢ) for labels in {-1, +1}."""
+        from scipy.special import expit
+
         z = np.asarray(y) * (np.asarray(x) @ self.weights + self.bias)
-        return np.log(self.flip + (1 - 2 * self.flip) * _sigmoid(z))
+        return np.log(self.flip + (1 - 2 * self.flip) * expit(z))
 
 
 def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
@@ -181,6 +183,7 @@ def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
     True
     """
     from scipy.optimize import minimize
+    from scipy.special import expit
 
     X, y = design(np.asarray(x, float)), np.asarray(y, float)
     if not np.isin(y, (-1, 1)).all():
@@ -189,7 +192,7 @@ def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
     def objective(parameters):
         theta, q = parameters[:-1], parameters[-1]
         z = y * (X @ theta)
-        s = _sigmoid(z)
+        s = expit(z)
         p = np.maximum(q + (1 - 2 * q) * s, 1e-300)
         slope = -((1 - 2 * q) * s * (1 - s) / p)
         return -np.mean(np.log(p)), np.append((slope * y) @ X, -np.sum((1 - 2 * s) / p)) / len(y)
@@ -205,12 +208,6 @@ def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
 
 def _fit(family: str, theta: np.ndarray, noise: Any, leak: float = 0.0) -> NoiseFit:
     return NoiseFit(family, theta[:-1], float(theta[-1]), noise, leak)
-
-
-def _sigmoid(z: np.ndarray) -> np.ndarray:
-    from scipy.special import expit
-
-    return expit(z)
 
 
 def _student(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, float]:
