@@ -70,3 +70,15 @@ def test_bad_input_is_told_in_a_sentence():
         bayes.calibrated_scores(2 * P, key=jax.random.key(0))
     with pytest.raises(ValueError, match="rows"):
         bayes.fit_temperature(P[:1], Y[:1])
+
+
+def test_scores_of_several_sets_of_labels_are_those_of_each_set():
+    rng = np.random.default_rng(5)
+    p, draws = rng.dirichlet(np.ones(3), 40), rng.integers(3, size=(4, 40))
+    together = bayes.calibration_scores(p, draws, bins=7)
+    for i, y in enumerate(draws):
+        right = (p.argmax(1) == y).astype(float)
+        gaps = [abs((right - p.max(1))[np.ceil(p.max(1) * 7) == b].sum()) for b in range(1, 8)]
+        one_hot = np.eye(3)[y]
+        expected = [right.mean(), sum(gaps) / 40, -np.log((p * one_hot).sum(1)).mean(), ((p - one_hot) ** 2).sum() / 40]
+        np.testing.assert_allclose([score[i] for score in together], expected, rtol=1e-12)

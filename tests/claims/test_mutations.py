@@ -65,7 +65,7 @@ MUTATIONS = [
     ),
     ("softmax-jacobian", "learning.classification.softmax_loss.softmax_jacobian", scaled(1.001)),
     ("cross-entropy", "learning.classification.softmax_loss.cross_entropy", scaled(-1)),
-    ("sgd-unbiased", "learning.sampling.batch_covariance", scaled(1.01)),
+    ("sgd-unbiased", "stochastic.moments.batch_rules.noise_share", scaled(1.01)),
     ("drop-one-identity", "learning.importance.drop_one_rise", scaled(1.0001)),
     (
         "ridge-regression",

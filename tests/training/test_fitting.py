@@ -206,16 +206,6 @@ def test_a_loss_that_breaks_by_itself_is_told_from_long_steps():
     assert caught.value.step == 6
 
 
-def test_sharpness_of_a_quadratic_is_its_largest_eigenvalue():
-    rng = np.random.default_rng(0)
-    matrix = rng.normal(size=(6, 6))
-    matrix = matrix @ matrix.T
-    found = training.sharpness(
-        lambda w, m: w["a"] @ m @ w["a"] / 2, {"a": jnp.zeros(6)}, jnp.asarray(matrix), iterations=300
-    )
-    assert float(found) == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-6)
-
-
 def test_the_schedule_cuts_small_work_into_epochs_and_large_work_into_parts():
     assert Schedule.of(100, 10, 10, most=5) == (5, 1)
     assert Schedule.of(10**9, 128, 400, most=5) == (1, 400)

@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
 from leadline.data import generator
-from leadline.learning import reliability
+from leadline.learning import brier_score, calibration_error, log_loss, reliability
+from leadline.probability import binomial_interval
 
 Probabilities = Float[np.ndarray, "n k"]
 
@@ -34,14 +35,11 @@ def reliability_table(
     >>> table.low.round(4).tolist(), table.high.round(4).tolist()
     ([0.4439], [0.9748])
     """
-    from scipy.special import betaincinv
-
     found = reliability(confidence, correct, bins)
     right = np.rint(found.accuracy * found.count).astype(int)
-    wrong, tail = found.count - right, (1 - level) / 2
-    low = np.where(right > 0, betaincinv(np.maximum(right, 1), wrong + 1, tail), 0.0)
-    high = np.where(wrong > 0, betaincinv(right + 1, np.maximum(wrong, 1), 1 - tail), 1.0)
-    return ReliabilityTable(found.confidence, found.count, right, low, high)
+    return ReliabilityTable(
+        found.confidence, found.count, right, *binomial_interval(right, found.count, confidence=level)
+    )
 
 
 class CalibrationScores(NamedTuple):
@@ -62,17 +60,10 @@ def calibration_scores(
     [0.5, 0.35, 0.5108, 0.37]
     """
     p, y = np.asarray(probabilities, float), np.asarray(labels)
-    chosen, confidence = p.argmax(1), p.max(1)
-    n = len(p)
-    bin_of = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
-    member = np.eye(bins)[bin_of]  # (n, bins)
-    correct = (y == chosen).astype(float)
-    gaps = np.abs((correct - confidence) @ member) / n
-    log_p = np.log(np.maximum(p, np.finfo(float).tiny))
-    at = np.arange(n)
-    log_loss = -log_p[at, y].mean(-1)
-    brier = (np.sum(p**2, axis=1) - 2 * p[at, y] + 1).mean(-1)
-    return CalibrationScores(correct.mean(-1), gaps.sum(-1), log_loss, brier)
+    correct = y == p.argmax(1)
+    error = calibration_error(p.max(1), correct, bins)
+    loss = log_loss(y, np.maximum(p, np.finfo(float).tiny))  # a probability that was rounded to 0 costs 708
+    return CalibrationScores(*(np.asarray(score) for score in (correct.mean(-1), error, loss, brier_score(y, p))))
 
 
 def calibrated_scores(

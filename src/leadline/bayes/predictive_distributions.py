@@ -58,13 +58,14 @@ def average_draws(
     >>> average_draws(values).mean.tolist(), average_draws(values, np.log([3.0, 1.0])).mean.tolist()
     ([1.0], [0.5])
     """
+    from scipy.special import softmax
+
     values = np.asarray(values, float)
     log_weights = np.zeros(len(values)) if log_weights is None else np.asarray(log_weights, float)
     if log_weights.shape != (len(values),) or not np.isfinite(log_weights.max()):
         raise ValueError(
             f"average_draws got weights of shape {log_weights.shape}; give one finite logarithm for each draw."
         )
-    w = np.exp(log_weights - log_weights.max())
-    w /= w.sum()
+    w = softmax(log_weights)
     mean = w @ values
     return WeightedDraws(mean, w @ (values - mean) ** 2, float(1 / np.sum(w**2)))

@@ -18,14 +18,15 @@ def probit_average(means: Means, covariances: Covariances) -> Float[np.ndarray, 
     >>> probit_average(np.array([[0.0, 2.0]]), np.zeros((1, 2, 2))).round(4).tolist()  # no spread: the softmax
     [[0.1192, 0.8808]]
     """
+    from scipy.special import softmax
+
     means, covariances = _checked(means, covariances)
     variances = np.einsum("mcc->mc", covariances)
     spread = variances[:, :, None] + variances[:, None, :] - 2 * covariances
     gaps = (means[:, :, None] - means[:, None, :]) / np.sqrt(1 + np.pi / 8 * np.maximum(spread, 0))
     lowest = gaps.min(2, keepdims=True)
     log_p = lowest[:, :, 0] - np.log(np.exp(lowest - gaps).sum(2))
-    p = np.exp(log_p - log_p.max(1, keepdims=True))
-    return p / p.sum(1, keepdims=True)
+    return softmax(log_p, axis=1)
 
 
 def sampled_average(

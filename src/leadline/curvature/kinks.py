@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.extend import core
 from jaxtyping import Array, PyTree
 
-from leadline.tangent.assembly.straight_line import NESTED_CALLS, any_equation, equation_runner
+from leadline.differentiation.programs.traced_program import NESTED_CALLS, any_equation, equation_runner
 
 from .operators.row_losses import batch_shapes
 from .operators.streaming import batch_mean

@@ -1,3 +1,4 @@
+from . import programs as programs
 from .backward_pass import backpropagate as backpropagate, network_loss as network_loss
 from .checkpointing import checkpointed_gradient as checkpointed_gradient
 from .checks.difference_table import difference_table as difference_table

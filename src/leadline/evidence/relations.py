@@ -152,7 +152,7 @@ def frequency(
     With `side="at most"` the statement is that the true probability is at most the stated one: it fails only if
     the whole interval lies above. `confidence` is that of all elements together (Bonferroni).
     """
-    from scipy.special import betaincinv
+    from leadline.probability import binomial_interval
 
     k, n = _pair(successes, trials)
     k, p = np.broadcast_arrays(k, np.asarray(probability, float).ravel())
@@ -160,8 +160,7 @@ def frequency(
     if np.any(n < 1) or np.any(k < 0) or np.any(k > n):
         raise ValueError(f"'{what}' needs 0 <= successes <= trials with trials >= 1.")
     tail = _tail(confidence, k.size, side)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
-    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
+    low, high = binomial_interval(k, n, confidence=1 - 2 * tail)
     return _estimate("frequency", k / n, p, k / n - low, high - k / n, side, what, 1 - confidence)
 
 

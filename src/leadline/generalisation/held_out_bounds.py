@@ -4,12 +4,13 @@ The errors among n independent test rows are Binomial(n, p), p the true error of
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
+
+from leadline.probability import binomial_interval
+from leadline.probability.binomial_intervals import Side
 
 from .bounds import Bound, check_confidence
 from .pac_bayes_bounds import kl_inverse
-
-Side = Literal["two-sided", "upper", "lower"]
 
 
 class ExactInterval(NamedTuple):
@@ -27,24 +28,18 @@ class ExactInterval(NamedTuple):
 
 
 def exact_interval(errors: int, rows: int, *, confidence: float = 0.95, side: Side = "two-sided") -> ExactInterval:
-    """All p with P(Bin(n, p) ≥ k) and P(Bin(n, p) ≤ k) above their share of 1 − confidence (Clopper, Pearson 1934).
-
-    One-sided intervals spend everything on one tail; their other end is 0 or 1.
+    """The interval of Clopper and Pearson for the true error (`probability.binomial_interval`).
 
     >>> [round(v, 4) for v in exact_interval(0, 100, side="upper")[:3]]
     [0.0, 0.0, 0.0295]
     >>> exact_interval(50, 100).low.__round__(4)
     0.3983
     """
-    from scipy.special import betaincinv
-
-    delta = check_confidence(confidence, rows)
+    check_confidence(confidence, rows)
     if not 0 <= errors <= rows:
         raise ValueError(f"There are {errors} errors among {rows} rows; give a number from 0 to {rows}.")
-    tail = delta / 2 if side == "two-sided" else delta
-    low = float(betaincinv(errors, rows - errors + 1, tail)) if errors and side != "upper" else 0.0
-    high = float(betaincinv(errors + 1, rows - errors, 1 - tail)) if errors < rows and side != "lower" else 1.0
-    return ExactInterval(errors / rows, low, high, confidence)
+    low, high = binomial_interval(errors, rows, confidence=confidence, side=side)
+    return ExactInterval(errors / rows, float(low), float(high), confidence)
 
 
 def exact_test_bound(errors: int, rows: int, *, confidence: float = 0.95, trivial: float = 1.0) -> Bound:

@@ -158,7 +158,6 @@ from .risk.risk import (
     population_risk as population_risk,
     risk_distribution as risk_distribution,
 )
-from .sampling import draw_batches as draw_batches, sample_gradients as sample_gradients, sgd_path as sgd_path
 from .scaling import descent_curve as descent_curve, log_inputs as log_inputs, standardise as standardise
 from .splits import (
     SealedPart as SealedPart,

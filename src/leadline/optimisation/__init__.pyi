@@ -43,11 +43,7 @@ from .instruments.convexity_tests import (
 )
 from .instruments.critical_points import find_critical_points as find_critical_points
 from .instruments.curvature_pairs import curvature_ratios as curvature_ratios
-from .instruments.hessian_ends import (
-    extreme_eigenvalues as extreme_eigenvalues,
-    hessian_spectrum as hessian_spectrum,
-    top_eigenvalue as top_eigenvalue,
-)
+from .instruments.hessian_spectra import hessian_spectrum as hessian_spectrum
 from .instruments.line_slices import slice_loss as slice_loss
 from .instruments.measured_constants import (
     measure_condition as measure_condition,
@@ -70,11 +66,7 @@ from .objectives.log_cosh import LogCoshBowl as LogCoshBowl
 from .objectives.nonconvex import DoubleWell as DoubleWell, Himmelblau as Himmelblau, Rosenbrock as Rosenbrock
 from .objectives.objective import Quadratic as Quadratic, spread_quadratic as spread_quadratic
 from .objectives.regression_losses import LeastSquares as LeastSquares, LogisticRidge as LogisticRidge
-from .objectives.softmax_regression import (
-    SoftmaxRidge as SoftmaxRidge,
-    digits_softmax as digits_softmax,
-    minimise_by_newton as minimise_by_newton,
-)
+from .objectives.softmax_regression import SoftmaxRidge as SoftmaxRidge, digits_softmax as digits_softmax
 from .objectives.worst_cases import (
     Huber as Huber,
     Lessard as Lessard,
@@ -148,6 +140,7 @@ from .runs.momentum_flows import (
     inertial_flow as inertial_flow,
     vanishing_friction_mode as vanishing_friction_mode,
 )
+from .runs.newton_minimum import newton_minimum as newton_minimum
 from .runs.online import (
     average_regret as average_regret,
     drifting_slopes as drifting_slopes,

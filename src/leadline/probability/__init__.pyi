@@ -1,3 +1,4 @@
+from .binomial_intervals import binomial_interval as binomial_interval
 from .distributions import (
     Binomial as Binomial,
     Exponential as Exponential,

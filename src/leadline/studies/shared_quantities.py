@@ -45,12 +45,24 @@ class SharedQuantities:
         """`tangent.AveragedKernels` of the first 200 rows of the sample: now, and before training where known."""
         from leadline.tangent import AveragedKernels, averaged_ntk
 
-        from .subject_making import TwoScores
-
-        s, x = self.subject, self.subject.sample.inputs[:200]
-        f = s.apply.apply if isinstance(s.apply, TwoScores) else s.apply  # the constant score has no gradient
+        s, x, f = self.subject, self.subject.sample.inputs[:200], self._single_score
         here, start = (None if p is None else averaged_ntk(f, p, x) for p in (s.params, s.past.start))
         return AveragedKernels(here, start)
+
+    @cached_property
+    def last_layer(self) -> Any:
+        """The last linear layer (`bayes.LastLayer`), or None; of the single score where two classes have one."""
+        from leadline import bayes
+
+        return bayes.find_last_layer(self._single_score, self.subject.params, self.subject.sample.inputs)
+
+    @property
+    def _single_score(self) -> Any:
+        """The network without the constant score that makes two of one, which has no gradient."""
+        from .subject_making import TwoScores
+
+        apply = self.subject.apply
+        return apply.apply if isinstance(apply, TwoScores) else apply
 
     @cached_property
     def lipschitz(self) -> Any:

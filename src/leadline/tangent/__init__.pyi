@@ -10,10 +10,7 @@ from .dynamics.drift import ntk_drift as ntk_drift
 from .dynamics.family_descent import family_kernels as family_kernels, train_family as train_family
 from .dynamics.gradient_bounds import gradient_ratio as gradient_ratio
 from .dynamics.gradient_flows import parameter_flow as parameter_flow
-from .dynamics.hessian_ratio import (
-    extreme_eigenpair as extreme_eigenpair,
-    hessian_gradient_ratio as hessian_gradient_ratio,
-)
+from .dynamics.hessian_ratio import hessian_gradient_ratio as hessian_gradient_ratio
 from .dynamics.kernel_flows import KernelFlow as KernelFlow, functional_gradient as functional_gradient
 from .dynamics.regimes import judge_regime as judge_regime, linear_move as linear_move
 from .dynamics.velocities import OutputRisk as OutputRisk, dissipation as dissipation

@@ -10,10 +10,10 @@ from jaxtyping import Array, Float, PyTree
 
 from leadline._messages import unknown
 from leadline._network import Apply, ExampleFunction
+from leadline.differentiation.programs.layer_structure import Structure, layer_structure
+from leadline.differentiation.programs.traced_program import Program, traced_program
 
 from .assembly.cost_model import Method, Routes, Sizes, choose_routes
-from .assembly.layer_structure import Structure, layer_structure
-from .assembly.straight_line import Program, straight_line
 from .assembly.tiles import Assembly
 from .functions import checked_function
 
@@ -101,7 +101,7 @@ def prepare(
 ) -> tuple[Program, Structure, Routes, Sizes]:
     """Trace f at one example, find its layers, and choose the routes."""
     leaves = jax.tree.leaves(params)
-    program = straight_line(f, params, jax.ShapeDtypeStruct(x1.shape[1:], x1.dtype))
+    program = traced_program(f, params, jax.ShapeDtypeStruct(x1.shape[1:], x1.dtype))
     structure = layer_structure(program)
     if settings.split:
         structure = structure.apart()

@@ -8,6 +8,7 @@ import jax
 from jaxtyping import PyTree
 
 from leadline._network import Apply
+from leadline.differentiation.programs.traced_program import Program
 
 from .assembly.cost_model import (
     Method,
@@ -19,7 +20,6 @@ from .assembly.cost_model import (
     pairs_cost,
     products_cost,
 )
-from .assembly.straight_line import Program
 from .empirical_ntk import BUDGET, Outputs, checked_problem, checked_settings, leaf_paths, prepare
 
 

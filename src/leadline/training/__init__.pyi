@@ -1,7 +1,7 @@
 from . import recipes as recipes
 from .checkpoints import Checkpoints as Checkpoints, StorageFull as StorageFull
 from .descent import Steps as Steps, minimise as minimise, scan_steps as scan_steps
-from .divergence import Diverged as Diverged, sharpness as sharpness
+from .divergence import Diverged as Diverged
 from .engine.engine import apply_rule as apply_rule
 from .engine.layout import Layout as Layout
 from .engine.objective import RowLosses as RowLosses

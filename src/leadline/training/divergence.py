@@ -27,40 +27,32 @@ class Diverged(RuntimeError):
         self.step, self.epoch, self.cause, self.run = step, epoch, cause, run
 
 
-def sharpness(objective, parameters: PyTree, *arrays: PyTree, iterations: int = 30) -> Float[Array, ""]:
-    """The Hessian eigenvalue of largest modulus of objective(parameters, *arrays), by power iteration.
-
-    >>> objective = lambda w: w[0] ** 2 + 5 * w[1] ** 2
-    >>> round(float(sharpness(objective, jnp.array([1.0, 2.0]))), 3)
-    10.0
-    """
-    gradient = jax.grad(lambda p: objective(p, *arrays))
-
-    def times_hessian(direction: PyTree, _: None) -> tuple[PyTree, Float[Array, ""]]:
-        image = jax.jvp(gradient, (parameters,), (direction,))[1]
-        value = optax.tree.vdot(direction, image)
-        norm = optax.tree.norm(image)
-        return jax.tree.map(lambda leaf: leaf / jnp.where(norm > 0, norm, 1), image), value
-
-    start = optax.tree.random_like(jax.random.key(0), parameters, jax.random.normal)
-    start = optax.tree.scale(1 / optax.tree.norm(start), start)
-    return jax.lax.scan(times_hessian, start, None, length=iterations)[1][-1]
-
-
 @eqx.filter_jit
 def _measure(loop: Loop, player: Player, state: State, source: Source, item: PyTree) -> tuple[Float[Array, ""], ...]:
-    """Sharpness, gradient norm and the length of the optimiser's step, of one player on one batch."""
+    """Gradient norm and the length of the optimiser's step, of one player on one batch."""
     at = state.carried
     key = jax.random.fold_in(at.key, at.step)
-
-    def loss(part: PyTree) -> Float[Array, ""]:
-        model = loop.engine.model(player.put(at.parameters, part))
-        return mean_loss(as_row_losses(player.objective(model, source.fetch(item), key, at.state)[0]))
-
     part = player.part(at.parameters)
     moved, turn = loop.engine.turn(player, at, item, key, source.fetch)
     length = optax.tree.norm(optax.tree.sub(player.part(moved.parameters), part))
-    return sharpness(loss, part), optax.tree.norm(turn.gradient), length
+    return optax.tree.norm(turn.gradient), length
+
+
+def _sharpness(loop: Loop, player: Player, state: State, source: Source, item: PyTree) -> float:
+    """The Hessian eigenvalue of largest modulus of one player on one batch; not a number where products are not finite."""
+    from leadline.curvature import hessian
+
+    at = state.carried
+    key = jax.random.fold_in(at.key, at.step)
+
+    def loss(part: PyTree, batch: PyTree) -> Float[Array, ""]:
+        model = loop.engine.model(player.put(at.parameters, part))
+        return mean_loss(as_row_losses(player.objective(model, batch, key, at.state)[0]))
+
+    operator = hessian(loss, player.part(at.parameters), source.fetch(item))
+    if not jnp.isfinite(operator(jnp.ones(operator.size, operator.dtype))).all():
+        return math.nan
+    return float(operator.top(1, which="magnitude", tolerance=1e-3).values[0])
 
 
 def likely_cause(loop: Loop, calm: State, source: Any, key: PRNGKeyArray, num_steps: int) -> str:
@@ -71,7 +63,7 @@ def likely_cause(loop: Loop, calm: State, source: Any, key: PRNGKeyArray, num_st
     first = jax.tree.map(lambda a: a[0], items)
     if loop.engine.batches > 1:
         first = jax.tree.map(lambda a: a[sum(p.turns for p in _before(loop, player))], first)
-    curvature, norm, length = (float(value) for value in _measure(loop, player, calm, fed, first))
+    norm, length = (float(value) for value in _measure(loop, player, calm, fed, first))
     if num_steps == 0:
         return (
             f"the loss is not finite before any step is made (gradient norm {norm:.3g}): the outputs overflow; "
@@ -79,6 +71,7 @@ def likely_cause(loop: Loop, calm: State, source: Any, key: PRNGKeyArray, num_st
         )
     weighed = measured.gradient_norm[:num_steps]
     weighed = weighed[~jnp.isnan(weighed)]
+    curvature = _sharpness(loop, player, calm, fed, first)
     last = float(weighed[-1]) if weighed.size else float("nan")
     rate = length / norm if norm > 0 else 0.0
     limit = 2 / rate if rate > 0 else float("inf")

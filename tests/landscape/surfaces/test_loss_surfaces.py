@@ -27,7 +27,7 @@ def test_a_slice_of_a_quadratic_is_exact_and_its_hessian_too():
     assert np.allclose(surface.hessians(), seen)
     assert np.isclose(surface.centre, w @ MATRIX @ w / 2 + w.sum())
     ends = np.linalg.eigvalsh(MATRIX)[[0, -1]]
-    assert np.allclose([end.value for end in surface.extremes], ends)
+    assert np.allclose(surface.extremes.values, ends)
     assert surface.negative_share() == float(np.linalg.eigvalsh(seen)[0] < 0)
     curvatures = np.linalg.eigvalsh(slice_curvatures(quadratic, w, [u, v], MATRIX))
     assert ends[0] <= curvatures[0] <= curvatures[1] <= ends[1]

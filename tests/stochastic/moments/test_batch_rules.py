@@ -1,3 +1,5 @@
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,21 @@ from leadline.stochastic.moments.batch_rules import (
     gaussian_largest_step,
     gaussian_moment_map,
     gaussian_sigma,
+    noise_share,
 )
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_the_covariance_of_a_batch_is_that_of_all_batches(batch):
+    g = np.random.default_rng(0).normal(size=(6, 2))
+    for replacement, batches in ((True, product(range(6), repeat=batch)), (False, combinations(range(6), batch))):
+        means = g[np.array(list(batches))].mean(1)
+        expected = noise_share(6, batch, replacement=replacement) * np.cov(g.T, bias=True)
+        np.testing.assert_allclose(np.cov(means.T, bias=True), expected, atol=1e-15)
+
+
+def test_one_gradient_alone_has_no_noise():
+    assert noise_share(1, 1, replacement=False) == 0.0
 
 
 def test_the_largest_step_is_where_the_moment_map_has_radius_one():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from leadline import stochastic
+from leadline.stochastic.moments.batch_rules import noise_share
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.normal(size=(4, 2)), RNG.normal(size=4)
@@ -80,7 +81,7 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="no finite stationary variance"):
         moments.stationary(10.0)
     with pytest.raises(ValueError, match="batch"):
-        moments.noise_share(5, replacement=False)
+        noise_share(moments.samples, 5, replacement=False)
     with pytest.raises(ValueError, match="finite numbers"):
         stochastic.LeastSquaresMoments(X, np.full(4, np.nan))
     with pytest.raises(ValueError, match="singular"):

@@ -11,10 +11,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, PyTree
 
-from leadline.tangent.assembly.layer_geometry import Layer
-from leadline.tangent.assembly.layer_signals import in_batches, layer_signals
-from leadline.tangent.assembly.layer_structure import Structure, layer_structure
-from leadline.tangent.assembly.straight_line import Program, straight_line
+from leadline.differentiation.programs.layer_geometry import Layer
+from leadline.differentiation.programs.layer_signals import in_batches, layer_signals
+from leadline.differentiation.programs.layer_structure import Structure, layer_structure
+from leadline.differentiation.programs.traced_program import Program, traced_program
 
 from .operator import split_parameters
 from .row_losses import batch_shapes, check_batch
@@ -68,7 +68,7 @@ def norms_of_rows(
 
     indices = jnp.arange(jax.tree.leaves(data)[0].shape[0])
     leaves = jax.tree.leaves(params)
-    program = straight_line(one_loss, params, jax.ShapeDtypeStruct((), indices.dtype))
+    program = traced_program(one_loss, params, jax.ShapeDtypeStruct((), indices.dtype))
     structure = layer_structure(program)
 
     def norm(index: Array) -> Array:

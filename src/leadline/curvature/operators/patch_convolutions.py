@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.extend import core
 from jaxtyping import Array
 
-from leadline.tangent.assembly.straight_line import NESTED_CALLS, any_equation, equation_runner
+from leadline.differentiation.programs.traced_program import NESTED_CALLS, any_equation, equation_runner
 
 _LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
 

@@ -6,6 +6,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Num
 
+from leadline.optimisation import newton_minimum
+
 Kind = Literal["cross-entropy", "squared"]
 
 
@@ -76,7 +78,7 @@ def fit_head(
     classes: int | None = None,
     start: Float[np.ndarray, "k d"] | None = None,
 ) -> LinearHead:
-    """Fit a linear head by Newton's method with halved steps: softmax of labels, or squared error of (n, k) targets.
+    """Fit a linear head by Newton's method: softmax of labels, or squared error of (n, k) targets.
 
     >>> head = fit_head(np.array([[1.0], [1.0]]), np.array([[0.0], [2.0]]), "squared", ridge=0.0)
     >>> head.weights.tolist(), head.step_without(0).weights.tolist()
@@ -92,26 +94,17 @@ def fit_head(
     if kind == "squared":
         y = y.reshape(len(y), -1).astype(float)
     k = y.shape[1] if kind == "squared" else classes or (int(y.max()) + 1 if start is None else len(start))
-    w = np.zeros((k, phi.shape[1])) if start is None else np.array(start, float)
+    shape = (k, phi.shape[1])
 
     def objective(w: np.ndarray) -> float:
-        return float(_losses(phi @ w.T, y, kind).mean() + ridge / 2 * np.sum(w**2))
+        return _losses(phi @ w.reshape(shape).T, y, kind).mean() + ridge / 2 * w @ w
 
-    value = objective(w)
-    for _ in range(100):
-        scores = phi @ w.T
-        gradient = _residuals(scores, y, kind).T @ phi / len(phi) + ridge * w
-        h = _hessian(phi, scores, kind, ridge)
-        move = np.linalg.solve(h, gradient.ravel()).reshape(w.shape)
-        decrement = float(np.sum(gradient * move))
-        if not decrement > 1e-13 * (1 + abs(value)):
-            break
-        size = 1.0
-        while objective(w - size * move) > value - 0.25 * size * decrement and size > 1e-8:
-            size /= 2
-        w = w - size * move
-        value = objective(w)
-    return LinearHead(phi, y, kind, ridge, w, _hessian(phi, phi @ w.T, kind, ridge))
+    def derivatives(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        scores = phi @ w.reshape(shape).T
+        return (_residuals(scores, y, kind).T @ phi / len(phi)).ravel() + ridge * w, _hessian(phi, scores, kind, ridge)
+
+    end = newton_minimum(objective, np.zeros(k * phi.shape[1]) if start is None else np.ravel(start), derivatives)
+    return LinearHead(phi, y, kind, ridge, end.point.reshape(shape), end.hessian)
 
 
 def _losses(scores: np.ndarray, y: np.ndarray, kind: Kind) -> np.ndarray:
@@ -122,15 +115,12 @@ def _losses(scores: np.ndarray, y: np.ndarray, kind: Kind) -> np.ndarray:
     return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]
 
 
-def _probabilities(scores: np.ndarray) -> np.ndarray:
-    shifted = np.exp(scores - scores.max(1, keepdims=True))
-    return shifted / shifted.sum(1, keepdims=True)
-
-
 def _residuals(scores: np.ndarray, y: np.ndarray, kind: Kind) -> np.ndarray:
     if kind == "squared":
         return 2 * (scores - y.reshape(scores.shape))
-    p = _probabilities(scores)
+    from scipy.special import softmax
+
+    p = softmax(scores, axis=1)
     p[np.arange(len(y)), y] -= 1
     return p
 
@@ -145,7 +135,9 @@ def _hessian(phi: np.ndarray, scores: np.ndarray, kind: Kind, ridge: float) -> n
         for a in range(k):
             blocks[a, :, a] = gram
     else:
-        p = _probabilities(scores)
+        from scipy.special import softmax
+
+        p = softmax(scores, axis=1)
         for a in range(k):
             for b in range(a, k):
                 weight = p[:, a] * ((a == b) - p[:, b]) / n

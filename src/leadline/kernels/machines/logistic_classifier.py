@@ -59,11 +59,13 @@ def kernel_logistic_descent(
     >>> kernel_logistic_descent(np.eye(2), np.array([1.0, -1.0]), np.array([0, 1]), 2.0).beta.tolist()
     [1.0, -1.0]
     """
+    from scipy.special import expit
+
     G, y = np.asarray(gram, float), _signs(y)
     beta, scores = np.zeros(len(y)), np.zeros(len(y))
     betas, history = np.empty((len(stream), len(y))), np.empty((len(stream), len(y)))
     for t, (i, eta) in enumerate(_steps(stream, step_size)):
-        change = eta * y[i] * _sigmoid(-y[i] * scores[i])
+        change = eta * y[i] * expit(-y[i] * scores[i])
         beta *= 1 - 2 * eta * gamma
         beta[i] += change
         scores = (1 - 2 * eta * gamma) * scores + change * G[:, i]
@@ -84,11 +86,13 @@ def feature_logistic_descent(
     >>> feature_logistic_descent(np.eye(2), np.array([1.0, -1.0]), np.array([0, 1]), 2.0).weights.tolist()
     [1.0, -1.0]
     """
+    from scipy.special import expit
+
     phi, y = np.asarray(features, float), _signs(y)
     w = np.zeros(phi.shape[1])
     history = np.empty((len(stream), len(y)))
     for t, (i, eta) in enumerate(_steps(stream, step_size)):
-        w = (1 - 2 * eta * gamma) * w + eta * y[i] * _sigmoid(-y[i] * (phi[i] @ w)) * phi[i]
+        w = (1 - 2 * eta * gamma) * w + eta * y[i] * expit(-y[i] * (phi[i] @ w)) * phi[i]
         history[t] = phi @ w
     return FeatureDescent(w, history)
 
@@ -98,10 +102,6 @@ def _steps(stream, step) -> Iterator[tuple[int, float]]:
     if len(stream) == 0:
         raise ValueError("Logistic descent got an empty stream of examples; give at least one index.")
     return zip(stream.tolist(), np.broadcast_to(step, stream.shape).tolist(), strict=True)
-
-
-def _sigmoid(z: float) -> float:
-    return 1 / (1 + np.exp(-z)) if z >= 0 else np.exp(z) / (1 + np.exp(z))
 
 
 def _signs(y: Num[Array | np.ndarray, " n"]) -> np.ndarray:

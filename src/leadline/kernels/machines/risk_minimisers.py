@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num, Real
 
+from leadline.optimisation import newton_minimum
+
 from .expansion import Expansion, Gram, Points
 from .ridge_regression import kernel_ridge, sample_gram
 from .support_vectors import Labels, kernel_svm
@@ -74,7 +76,7 @@ def feature_erm(
 ) -> FeatureMinimum:
     """argmin (1/n) Σ L(θ·φ(xᵢ), yᵢ) + γ‖θ‖² for squared, logistic or hinge loss: unique, for γ > 0.
 
-    Newton's method with backtracking from `start` (0); the hinge by `margins.soft_margin`.
+    `optimisation.newton_minimum` from `start` (0); the hinge by `margins.soft_margin`.
 
     >>> feature_erm(np.array([[1.0], [2.0]]), np.array([1.0, 2.0]), 2.5).weights.round(9).tolist()
     [0.5]
@@ -91,14 +93,17 @@ def feature_erm(
         return FeatureMinimum(weights, float(feature_objective(weights, features, y, gamma, loss)), 0.0)
     n, p = features.shape
 
-    def derivatives(theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        value, slope, curvature = SMOOTH_LOSSES[loss](features @ theta, y)
+    def derivatives(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        _, slope, curvature = SMOOTH_LOSSES[loss](features @ theta, y)
         hessian = features.T @ (features * (curvature / n)[:, None]) + 2 * gamma * np.eye(p)
-        return float(value.mean() + gamma * theta @ theta), features.T @ slope / n + 2 * gamma * theta, hessian
+        return features.T @ slope / n + 2 * gamma * theta, hessian
 
-    theta = np.zeros(p) if start is None else np.asarray(start, float)
-    theta, objective, gradient = _newton(theta, derivatives)
-    return FeatureMinimum(theta, objective, gradient)
+    end = newton_minimum(
+        lambda theta: feature_objective(theta, features, y, gamma, loss),
+        np.zeros(p) if start is None else np.asarray(start, float),
+        derivatives,
+    )
+    return FeatureMinimum(end.point, end.value, float(np.linalg.norm(end.gradient)))
 
 
 def kernel_erm(
@@ -128,76 +133,22 @@ def kernel_erm(
         fit = kernel_ridge(kernel, x, y, gamma, gram=K)
         alpha = fit.alpha
     else:
-        alpha = newton_coefficients(K, y, gamma, SMOOTH_LOSSES[loss])
+        if not np.all(np.abs(y) == 1):
+            raise ValueError("kernel_erm got labels other than -1 and +1; for labels t in {0, 1} pass 2 * t - 1.")
+        features = _least_norm_features(K)
+        scores = features @ feature_erm(features, y, gamma, loss).weights
+        alpha = -SMOOTH_LOSSES[loss](scores, y)[1] / (2 * len(y) * gamma)
     f = K @ alpha
-    if loss == "logistic" and not np.all(np.abs(y) == 1):
-        raise ValueError("kernel_erm got labels other than -1 and +1; for labels t in {0, 1} pass 2 * t - 1.")
     value, slope, _ = SMOOTH_LOSSES[loss](f, y)
     residual = float(np.abs(slope + 2 * len(y) * gamma * alpha).max())
     return KernelMinimum(Expansion(kernel, x, alpha), alpha, f, float(value.mean() + gamma * alpha @ f), residual)
 
 
-def newton_coefficients(
-    K: Float[np.ndarray, "n n"], y: Num[np.ndarray, " n"], gamma: float, loss: SmoothLoss, *, num_steps: int = 100
-) -> Float[np.ndarray, " n"]:
-    """Solve L'(fᵢ) + λαᵢ = 0, f = Kα, λ = 2nγ, by damped Newton steps, K singular or not.
-
-    A step solves with I + W½KW½/λ, W = L'' (Rasmussen and Williams 2006, algorithm 3.1).
-    """
-    from scipy.linalg import cho_factor, cho_solve
-
-    lam = 2 * len(y) * gamma
-
-    def objective(alpha: np.ndarray, f: np.ndarray) -> float:
-        return float(loss(f, y)[0].sum() + lam / 2 * alpha @ f)
-
-    def defect(alpha: np.ndarray, f: np.ndarray) -> float:
-        return float(np.abs(loss(f, y)[1] + lam * alpha).max())
-
-    alpha = np.zeros(len(y), K.dtype)
-    f = K @ alpha
-    now, left = objective(alpha, f), defect(alpha, f)
-    for _ in range(num_steps):
-        _, slope, curvature = loss(f, y)
-        w = np.sqrt(curvature)
-        right = (curvature * f - slope) / lam
-        B = np.eye(len(y)) + K * w[:, None] * w[None, :] / lam
-        change = right - w * cho_solve(cho_factor(B, lower=True), w * (K @ right)) / lam - alpha
-        for t in 0.5 ** np.arange(40):
-            trial = alpha + t * change
-            f_trial = K @ trial
-            value, defect_trial = objective(trial, f_trial), defect(trial, f_trial)
-            # Near the end rounding hides what a step gains; the conditions still show it.
-            if value < now or defect_trial < left:
-                break
-        else:
-            break
-        if defect_trial >= left and value >= now * (1 - 1e-15):
-            break
-        alpha, f, now, left = trial, f_trial, value, defect_trial
-    return alpha
-
-
-def _newton(theta: np.ndarray, derivatives) -> tuple[np.ndarray, float, float]:
-    value, gradient, hessian = derivatives(theta)
-    for _ in range(200):
-        step = np.linalg.solve(hessian, gradient)
-        drop, t = float(gradient @ step), 1.0
-        if drop <= 1e-28 * max(abs(value), 1e-300):
-            break
-        while True:
-            trial = derivatives(theta - t * step)
-            if trial[0] <= value - 0.1 * t * drop or t < 1e-9:
-                break
-            t /= 2
-        if t < 1e-9:  # rounding decides from here: take the full step if the gradient says it is better
-            trial = derivatives(theta - step)
-            if np.linalg.norm(trial[1]) >= np.linalg.norm(gradient):
-                break
-            t = 1.0
-        theta = theta - t * step
-        value, gradient, hessian = trial
-    return theta, value, float(np.linalg.norm(gradient))
+def _least_norm_features(K: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n r"]:
+    """R with RRᵀ = K: features in which ‖f‖² is ‖β‖² for f = Rβ, K singular or not."""
+    values, vectors = np.linalg.eigh(K)
+    kept = values > len(K) * np.finfo(float).eps * values[-1]
+    return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def _known(loss: str) -> None:

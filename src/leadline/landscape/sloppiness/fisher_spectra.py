@@ -127,11 +127,12 @@ def softmax_root_rows(
     >>> (root.T @ root).round(12).tolist()
     [[0.25]]
     """
+    from scipy.special import softmax
+
     logits, jacobian = np.asarray(logits), np.asarray(jacobian)
     if jacobian.ndim != 3 or logits.shape != jacobian.shape[:2]:
         raise ValueError(f"Logits {logits.shape} and Jacobian {jacobian.shape} do not fit; give (n, C) and (n, C, p).")
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    share = shifted / shifted.sum(axis=1, keepdims=True)  # (n, C)
+    share = softmax(logits, axis=1)  # (n, C)
     centred = jacobian - np.einsum("nb,nbp->np", share, jacobian)[:, None]
     centred *= np.sqrt(share / len(share))[:, :, None]
     return centred.reshape(-1, jacobian.shape[-1])

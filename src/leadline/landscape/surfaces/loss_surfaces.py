@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from leadline.optimisation import extreme_eigenvalues, flat_objective
-from leadline.optimisation.instruments.hessian_ends import HessianEnds
+from leadline.curvature import hessian
+from leadline.curvature.spectra.lanczos import Eigenpairs
 
 _AT_ONCE = 8
 
@@ -28,7 +28,7 @@ class LossSurface(NamedTuple):
     b: Float[np.ndarray, " down"]
     values: Float[np.ndarray, "down across"]
     centre: float
-    extremes: HessianEnds | None
+    extremes: Eigenpairs | None
     resolution: float
 
     def hessians(self) -> Float[np.ndarray, "_ _ 2 2"]:
@@ -95,7 +95,7 @@ def loss_surface(
     ends = None
     if extremes:
         chosen = params if recompute is None else recompute(params, *rows)
-        ends = extreme_eigenvalues(*flat_objective(loss, chosen, *data))
+        ends = hessian(loss, chosen, *data).top(1, which="both")
     resolution = float(np.finfo(places.dtype).eps)
     return LossSurface(across, down, values[1:].reshape(points, points), float(values[0]), ends, resolution)
 
@@ -111,14 +111,12 @@ def slice_curvatures(
     >>> slice_curvatures(bowl, jnp.zeros(3), [jnp.array([5.0, 0.0, 0.0]), jnp.array([1.0, 1.0, 0.0])]).round(6).tolist()
     [[2.0, 0.0], [0.0, 6.0]]
     """
-    from leadline import curvature
-
-    hessian = curvature.hessian(loss, params, *data)
-    basis = np.stack([np.asarray(hessian.flat(eqx.filter(d, eqx.is_inexact_array))) for d in directions], axis=1)
+    whole = hessian(loss, params, *data)
+    basis = np.stack([np.asarray(whole.flat(eqx.filter(d, eqx.is_inexact_array))) for d in directions], axis=1)
     q, r = np.linalg.qr(basis)
     if np.abs(np.diag(r)).min() <= 1e-10 * np.abs(r).max():
         raise ValueError("The directions are linearly dependent; give some that span a plane.")
-    seen = np.asarray(hessian.products(q.T)) @ q
+    seen = np.asarray(whole.products(q.T)) @ q
     return (seen + seen.T) / 2
 
 

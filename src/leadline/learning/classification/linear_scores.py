@@ -70,11 +70,10 @@ def fit_linear_scores(
 
 def _softmax(z: np.ndarray, t: np.ndarray) -> tuple[float, np.ndarray]:
     """Mean cross-entropy and its gradient in the logits, times n."""
-    z = z - z.max(axis=1, keepdims=True)
-    e = np.exp(z)
-    total, mass = e.sum(axis=1, keepdims=True), t.sum(axis=1, keepdims=True)
-    value = float(((np.log(total) * mass).sum() - (t * z).sum()) / len(z))
-    return value, mass * e / total - t
+    from scipy.special import log_softmax
+
+    log_p = log_softmax(z, axis=1)
+    return float(-(t * log_p).sum() / len(z)), t.sum(axis=1, keepdims=True) * np.exp(log_p) - t
 
 
 def _sigmoid(z: np.ndarray, t: np.ndarray) -> tuple[float, np.ndarray]:

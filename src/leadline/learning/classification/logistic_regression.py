@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray, Real
 
+from leadline.optimisation import newton_minimum
+
 from ..losses import logistic
 from ..risk.erm import separated_count
 
@@ -34,12 +36,12 @@ class LogisticFit(NamedTuple):
 
 
 def fit_logistic(
-    x: Inputs, y: Answers, *, ridge: float = 0.0, intercept: bool = True, num_steps: int = 100
+    x: Inputs, y: Answers, *, ridge: float = 0.0, intercept: bool = True, max_steps: int = 100
 ) -> LogisticFit:
     """Minimise mean log(1 + exp(-(2y-1)(w·x + b))) + (ridge/2)‖w‖² by Newton's method (y is 0 or 1).
 
-    A Newton step solves a least-squares problem with weights p(1-p) (hence IRLS); it is halved until the objective
-    falls. The Hessian is positive semidefinite. Without a ridge, data that a plane separates, be it with points on
+    A Newton step (`optimisation.newton_minimum`) solves a least-squares problem with weights p(1-p), hence IRLS. The
+    Hessian is positive semidefinite. Without a ridge, data that a plane separates, be it with points on
     the plane, have no finite minimiser: they are refused. In double precision.
 
     >>> x, y = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]]), np.array([0, 1, 0, 1, 1])
@@ -57,20 +59,10 @@ def fit_logistic(
     def objective(w: np.ndarray) -> float:
         return float(np.logaddexp(0, -sign * (matrix @ w)).mean() + penalty @ w**2 / 2)
 
-    w, moved = np.zeros(matrix.shape[1]), np.inf
-    for _ in range(num_steps):
-        gradient, hessian = _derivatives(matrix, sign, w, penalty)
-        step = np.linalg.lstsq(hessian, gradient)[0]
-        size, value, moved = 1.0, objective(w), float(np.abs(matrix @ step).max())
-        if moved < 1e-9:  # within rounding of the minimum: the objective no longer tells a step from its half
-            w = w - step
-            break
-        while size > 1e-10 and objective(w - size * step) > value:
-            size /= 2
-        w = w - size * step if size > 1e-10 else w
-        if np.abs(gradient).max() < 1e-13 or size <= 1e-10:
-            break
-    gradient, hessian = _derivatives(matrix, sign, w, penalty)
+    end = newton_minimum(
+        objective, np.zeros(matrix.shape[1]), lambda w: _derivatives(matrix, sign, w, penalty), max_steps=max_steps
+    )
+    w, hessian, moved = end.point, end.hessian, float(np.abs(matrix @ end.step).max())
     loss = float(np.logaddexp(0, -sign * (matrix @ w)).mean())
     # On the way to infinity Newton's steps go on changing some log-odds by about 1, however small the gradient is.
     if ridge == 0 and moved > 1e-6 and not finite_fit_exists(x, t, intercept=intercept):
@@ -80,7 +72,7 @@ def fit_logistic(
         )
     bias = float(w[-1]) if intercept else 0.0
     return LogisticFit(
-        w[: x.shape[1]], bias, loss, np.linalg.pinv(n * hessian, hermitian=True), float(np.abs(gradient).max())
+        w[: x.shape[1]], bias, loss, np.linalg.pinv(n * hessian, hermitian=True), float(np.abs(end.gradient).max())
     )
 
 

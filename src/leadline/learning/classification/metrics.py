@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, Shaped
 from leadline.data import generator
 
 Labels = Int[Array | np.ndarray, " _"]
+LabelDraws = Int[Array | np.ndarray, "..."]  # one set of labels, or several in rows
 Scores = Num[Array | np.ndarray, "_ m"]
 Column = Shaped[Array | np.ndarray, " _"]
 
@@ -102,25 +103,28 @@ def area_under_curve(present: Column, score: Column) -> float:
     return float(wins / (positive * negative))
 
 
-def log_loss(labels: Labels, probabilities: Scores) -> float:
-    """-mean log p(label): infinite if a label was given probability 0.
+def log_loss(labels: LabelDraws, probabilities: Scores) -> float | Float[np.ndarray, "..."]:
+    """-mean log p(label): infinite if a label was given probability 0. Several sets of labels, in rows, have one each.
 
-    >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [0.75, 0.25]])), 4)
+    >>> round(float(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [0.75, 0.25]]))), 4)
     1.0397
     """
     labels, probabilities = np.asarray(labels), np.asarray(probabilities, float)
     with np.errstate(divide="ignore"):
-        return float(-np.log(probabilities[np.arange(len(labels)), labels]).mean())
+        return -np.log(probabilities[np.arange(len(probabilities)), labels]).mean(-1)
 
 
-def brier_score(labels: Labels, probabilities: Scores) -> float:
+def brier_score(labels: LabelDraws, probabilities: Scores) -> float | Float[np.ndarray, "..."]:
     """mean Σ_k (p_k - 1{label = k})², between 0 and 2 (Brier 1950; some divide by 2 if there are two classes).
 
-    >>> brier_score(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]]))
+    Several sets of labels, in rows, have one each.
+
+    >>> float(brier_score(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]])))
     1.25
     """
     labels, probabilities = np.asarray(labels), np.asarray(probabilities, float)
-    return float(((probabilities - np.eye(probabilities.shape[1])[labels]) ** 2).sum(axis=1).mean())
+    given = probabilities[np.arange(len(probabilities)), labels]
+    return (np.sum(probabilities**2, axis=1) - given**2 + (1 - given) ** 2).mean(-1)
 
 
 class Reliability(NamedTuple):
@@ -138,25 +142,35 @@ def reliability(confidence: Column, correct: Column, bins: int = 15) -> Reliabil
     [0.0, 0.5]
     """
     confidence, correct = _pair("reliability", confidence, correct)
-    if bins < 1 or confidence.min() < 0 or confidence.max() > 1:
-        raise ValueError(f"reliability got {bins} bins; it needs at least one, and confidences in [0, 1].")
-    bin_of = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+    bin_of = _bins(confidence, bins)
     count = np.bincount(bin_of, minlength=bins)
     kept = count > 0
     mean = [np.bincount(bin_of, v, minlength=bins)[kept] / count[kept] for v in (confidence, correct.astype(float))]
     return Reliability(mean[0], mean[1], count[kept])
 
 
-def calibration_error(confidence: Column, correct: Column, bins: int = 15) -> float:
+def calibration_error(
+    confidence: Column, correct: Shaped[Array | np.ndarray, "..."], bins: int = 15
+) -> float | Float[np.ndarray, "..."]:
     """Expected calibration error: Σ_bins (share of the bin) |accuracy - mean confidence|, in bins of equal width.
 
-    It depends on the bins, and a sample of a calibrated predictor has it above 0 (Guo et al. 2017).
+    It depends on the bins, and a sample of a calibrated predictor has it above 0 (Guo et al. 2017). Several sets of
+    answers, in rows, have one each.
 
-    >>> round(calibration_error(np.array([0.9, 0.9, 0.6, 0.6]), np.array([1, 1, 1, 0])), 12)
+    >>> round(float(calibration_error(np.array([0.9, 0.9, 0.6, 0.6]), np.array([1, 1, 1, 0]))), 12)
     0.1
     """
-    table = reliability(confidence, correct, bins)
-    return float(table.count @ np.abs(table.accuracy - table.confidence) / table.count.sum())
+    confidence, correct = np.asarray(confidence), np.asarray(correct)
+    _pair("calibration_error", confidence, correct[(0,) * (correct.ndim - 1)])
+    member = np.eye(bins)[_bins(confidence, bins)]  # (n, bins)
+    return np.abs((correct.astype(float) - confidence) @ member).sum(-1) / len(confidence)
+
+
+def _bins(confidence: np.ndarray, bins: int) -> np.ndarray:
+    """The bin (i/B, (i+1)/B] of each confidence."""
+    if bins < 1 or confidence.min() < 0 or confidence.max() > 1:
+        raise ValueError(f"There are {bins} bins of confidences; give at least one bin, and confidences in [0, 1].")
+    return np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
 
 
 def root_mean_square_error(targets: Column, predictions: Column) -> float:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from leadline.optimisation import newton_minimum
+
 from ..risk.erm import minimise_risk
 from .linear import design, least_squares
 
@@ -166,8 +168,10 @@ class FlipFit(NamedTuple):
 
     def log_probability(self, x: Inputs, y: Targets) -> Float[np.ndarray, " n"]:
         """log P(yᵢ | xᵢ) for labels in {-1, +1}."""
+        from scipy.special import expit
+
         z = np.asarray(y) * (np.asarray(x) @ self.weights + self.bias)
-        return np.log(self.flip + (1 - 2 * self.flip) * _sigmoid(z))
+        return np.log(self.flip + (1 - 2 * self.flip) * expit(z))
 
 
 def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
@@ -179,6 +183,7 @@ def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
     True
     """
     from scipy.optimize import minimize
+    from scipy.special import expit
 
     X, y = design(np.asarray(x, float)), np.asarray(y, float)
     if not np.isin(y, (-1, 1)).all():
@@ -187,7 +192,7 @@ def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
     def objective(parameters):
         theta, q = parameters[:-1], parameters[-1]
         z = y * (X @ theta)
-        s = _sigmoid(z)
+        s = expit(z)
         p = np.maximum(q + (1 - 2 * q) * s, 1e-300)
         slope = -((1 - 2 * q) * s * (1 - s) / p)
         return -np.mean(np.log(p)), np.append((slope * y) @ X, -np.sum((1 - 2 * s) / p)) / len(y)
@@ -203,12 +208,6 @@ def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
 
 def _fit(family: str, theta: np.ndarray, noise: Any, leak: float = 0.0) -> NoiseFit:
     return NoiseFit(family, theta[:-1], float(theta[-1]), noise, leak)
-
-
-def _sigmoid(z: np.ndarray) -> np.ndarray:
-    from scipy.special import expit
-
-    return expit(z)
 
 
 def _student(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -270,27 +269,20 @@ def _gamma(X: np.ndarray, y: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _gamma_newton(X: np.ndarray, y: np.ndarray, k: float, z: np.ndarray) -> tuple[np.ndarray, float]:
-    """min over (u, t) of mean(ty - Xu) - log t - (k-1) mean log(ty - Xu), convex, by damped Newton."""
+    """min over (u, t) of mean(ty - Xu) - log t - (k-1) mean log(ty - Xu), convex."""
     rows = np.hstack([-X, y[:, None]])
 
     def value(z):
         r = rows @ z
         return r.mean() - np.log(z[-1]) - (k - 1) * np.mean(np.log(r)) if z[-1] > 0 and r.min() > 0 else np.inf
 
-    current = value(z)
-    for _ in range(60):
+    def derivatives(z):
         r = rows @ z
         gradient = rows.T @ (1 - (k - 1) / r) / len(r)
         gradient[-1] -= 1 / z[-1]
         hessian = (k - 1) * (rows / r[:, None]).T @ (rows / r[:, None]) / len(r)
         hessian[-1, -1] += 1 / z[-1] ** 2
-        step = -np.linalg.solve(hessian, gradient)
-        decrement, size = -float(gradient @ step), 1.0
-        if decrement < 1e-12:
-            break
-        while value(z + size * step) > current - 0.1 * size * decrement and size > 1e-10:
-            size /= 2
-        if size <= 1e-10:
-            break
-        z, current = z + size * step, value(z + size * step)
-    return z, current
+        return gradient, hessian
+
+    end = newton_minimum(value, z, derivatives)
+    return end.point, end.value

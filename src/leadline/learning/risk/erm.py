@@ -8,6 +8,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Num, PyTree
 
+from leadline.optimisation import newton_minimum
+from leadline.optimisation.runs.newton_minimum import NewtonMinimum
 from leadline.training import minimise
 
 LINEAR_LOSSES = ("squared", "absolute", "logistic", "hinge")
@@ -170,40 +172,23 @@ def _logistic(X: np.ndarray, y: np.ndarray) -> RiskMinimum:
         strict = y * (X @ direction) > 1e-7 * np.abs(X @ direction).max()
         rest = ~strict
         # What the direction leaves on the plane overlaps, and keeps its own minimum.
-        infimum = _newton(X[rest], y[rest])[1] * float(np.mean(rest)) if rest.any() else 0.0
+        infimum = _newton(X[rest], y[rest]).value * float(np.mean(rest)) if rest.any() else 0.0
         unit = direction / np.linalg.norm(direction)
         return RiskMinimum(unit, infimum, False, False, np.nan, np.nan, kernel)
-    parameters, risk, gradient, gap = _newton(X, y)
-    return RiskMinimum(parameters, risk, True, kernel.shape[1] == 0, _norm(gradient), gap, kernel)
+    end = _newton(X, y)
+    unique = kernel.shape[1] == 0
+    return RiskMinimum(end.point, end.value, True, unique, _norm(end.gradient), end.decrement / 2, kernel)
 
 
-def _newton(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, np.ndarray, float]:
-    """Newton's method with halved steps from 0, in the row space of X; (parameters, risk, gradient, gap)."""
-    n, p = X.shape
+def _newton(X: np.ndarray, y: np.ndarray) -> NewtonMinimum:
+    """The least mean logistic loss, from 0 and hence in the row space of X."""
+    from scipy.special import expit
 
-    def risk(theta):
-        return float(np.mean(np.logaddexp(0.0, -y * (X @ theta))))
+    def derivatives(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wrong = expit(-y * (X @ theta))
+        return -X.T @ (y * wrong) / len(y), (X * (wrong * (1 - wrong))[:, None]).T @ X / len(y)
 
-    def state(theta):
-        share = 1 / (1 + np.exp(np.clip(y * (X @ theta), -700, 700)))  # σ(-z)
-        hessian = (X * (share * (1 - share))[:, None]).T @ X / n
-        gradient = -X.T @ (y * share) / n
-        return gradient, np.linalg.lstsq(hessian, -gradient, rcond=1e-14)[0]
-
-    theta, value = np.zeros(p), float(np.log(2))
-    gradient, step = state(theta)
-    for _ in range(100):
-        size = 1.0
-        while risk(theta + size * step) > value + 0.25 * size * float(gradient @ step) and size > 1e-12:
-            size /= 2
-        moved = risk(theta + size * step)
-        if size <= 1e-12 or not moved <= value:
-            break
-        theta, value = theta + size * step, moved
-        gradient, step = state(theta)
-        if -float(gradient @ step) < 1e-30:
-            break
-    return theta, value, gradient, max(-float(gradient @ step) / 2, 0.0)
+    return newton_minimum(lambda theta: np.mean(np.logaddexp(0.0, -y * (X @ theta))), np.zeros(X.shape[1]), derivatives)
 
 
 def _singular(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

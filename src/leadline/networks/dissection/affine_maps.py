@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from leadline.tangent.assembly.layer_geometry import dot_dimensions
-from leadline.tangent.assembly.straight_line import Fixed, Step
+from leadline.differentiation.programs.layer_geometry import dot_dimensions
+from leadline.differentiation.programs.traced_program import Fixed, Step
 
 from .chain import ChainStep
 

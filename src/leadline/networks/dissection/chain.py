@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from leadline.tangent.assembly.straight_line import Fixed, Step
+from leadline.differentiation.programs.traced_program import Fixed, Step
 
 from .elementwise import ScalarFunction
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from leadline.tangent.assembly.straight_line import Fixed, Step
+from leadline.differentiation.programs.traced_program import Fixed, Step
 
 from .affine_maps import dense_affine
 from .chain import LARGEST_MATRIX, Chain, ChainStep, affine_matrix

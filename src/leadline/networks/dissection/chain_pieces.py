@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array
 
-from leadline.tangent.assembly.straight_line import Fixed, Step
+from leadline.differentiation.programs.traced_program import Fixed, Step
 
 from .elementwise import acts_entrywise
 from .layer_facts import meets_weight

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from leadline.tangent.assembly.straight_line import Step
+from leadline.differentiation.programs.traced_program import Step
 
 from .chain import Chain
 from .chain_finding import find_chain

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Int
 
-from leadline.tangent.assembly.layer_geometry import dot_dimensions
-from leadline.tangent.assembly.straight_line import Fixed, Step
+from leadline.differentiation.programs.layer_geometry import dot_dimensions
+from leadline.differentiation.programs.traced_program import Fixed, Step
 
 from .traced_network import MOVES, TracedNetwork
 

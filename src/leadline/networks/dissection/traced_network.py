@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from leadline._network import OneOfBatch
-from leadline.tangent.assembly.straight_line import Fixed, Program, Step, straight_line
+from leadline.differentiation.programs.traced_program import Fixed, Program, Step, traced_program
 
 LONGEST = 4096  # iterations of all loops together that are written out
 
@@ -141,12 +141,12 @@ def trace_network(apply: Callable[[PyTree, Array], Array], params: PyTree, input
         raise ValueError("The inputs must be an array with one example per row; add an axis in front.")
     x = jax.ShapeDtypeStruct(inputs.shape[1:], jnp.result_type(inputs))
     f = OneOfBatch(apply)
-    program = straight_line(f, params, x)
+    program = traced_program(f, params, x)
     lengths = [s.settings.get("length", math.inf) for s in program.steps if s.primitive in ("scan", "while")]
     if lengths and sum(length for length in lengths if length < math.inf) <= LONGEST:
         try:
             with jax.disable_jit():  # loops run in Python then, and every iteration is traced
-                program = straight_line(f, params, x)
+                program = traced_program(f, params, x)
         except Exception:  # a loop whose end depends on values stays one step
             pass
     return _with_origins(program, tuple(_leaf_name(path) for path, _ in leaves), len(lengths))

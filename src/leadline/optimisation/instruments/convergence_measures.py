@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from ..objectives.objective import Objective
 from ..runs.descent import Descent
-from .hessian_ends import extreme_eigenvalues
+from .hessian_spectra import hessian_at
 
 Numbers = Float[np.ndarray, " points"]
 
@@ -75,7 +75,7 @@ def classify_stationary(
     """
     point = jnp.asarray(w)
     norm = float(jnp.linalg.norm(objective.gradient(point)))
-    least, greatest = (pair.value for pair in extreme_eigenvalues(objective, point))
+    least, greatest = (float(end) for end in hessian_at(objective, point).top(1, which="both").values)
     kind = "moving"
     if norm <= epsilon:
         kind = (

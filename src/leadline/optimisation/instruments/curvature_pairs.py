@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray, PyTree
 
 from ..objectives.any_loss import ball_points, evaluate_points, flat_objective
-from .hessian_ends import extreme_eigenvalues
+from .hessian_spectra import hessian_at
 
 Numbers = Float[np.ndarray, " pairs"]
 
@@ -60,7 +59,7 @@ def curvature_ratios(
     extreme eigenvectors of the Hessian there: on a quadratic they give m and L exactly. Whatever is
     drawn, min monotone ≥ m and max secant ≤ L.
 
-    >>> import jax
+    >>> import jax, jax.numpy as jnp
     >>> from leadline.optimisation import spread_quadratic
     >>> found = curvature_ratios(spread_quadratic(3, 9.0), jnp.zeros(3), radius=1.0, key=jax.random.key(0))
     >>> round(float(found.monotone.min()), 4), round(float(found.secant.max()), 4)
@@ -75,9 +74,9 @@ def curvature_ratios(
     if not refine:
         return found
     refined = []
-    for row, which in ((int(np.argmin(found.monotone)), 0), (int(np.argmax(found.monotone)), 1)):
+    for row, which in ((np.argmin(found.monotone), "smallest"), (np.argmax(found.monotone), "largest")):
         middle = (first[row] + second[row] + 2 * np.asarray(w)) / 4  # half way to the centre: room on both sides
-        along = extreme_eigenvalues(objective, jnp.asarray(middle))[which].vector
+        along = hessian_at(objective, middle).top(1, which=which).vectors[0]
         half = radius / 2 * along
         refined.append((middle - half, middle + half))
     extra = pair_curvatures(objective, *(np.stack(side) for side in zip(*refined, strict=True)))

@@ -13,7 +13,7 @@ from leadline.curvature.spectra.estimate import Estimate
 
 from ..objectives.any_loss import ball_points, evaluate_points, flat_objective
 from ..objectives.objective import Objective, Vector
-from .hessian_ends import HessianEnds, extreme_eigenvalues, hessian_spectrum
+from .hessian_spectra import hessian_at, hessian_spectrum
 
 
 def measure_smoothness(
@@ -30,14 +30,14 @@ def measure_smoothness(
     (100.0, True)
     """
     objective, w = flat_objective(loss, params, *data)
-    found = [ends.modulus for ends in _ends(objective, w, radius, probes, key)]
-    top = max(found, key=lambda pair: abs(pair.value))
-    seen = abs(top.value)
+    found = _ends(objective, _around(w, radius, probes, key), "magnitude")
+    top, residual = max(found, key=lambda pair: abs(pair[0]))
+    seen = abs(top)
     certified = objective.constants().smoothness
     if certified is not None:
         return Estimate(certified, min(seen, certified), certified, True, "formula; below, the largest curvature seen")
     how = f"largest Hessian norm at {len(found)} points, a lower bound of that of the region"
-    return Estimate(seen, seen - top.residual, seen + top.residual, False, how)
+    return Estimate(seen, seen - residual, seen + residual, False, how)
 
 
 def measure_strong_convexity(
@@ -52,14 +52,14 @@ def measure_strong_convexity(
     (-2.0, False)
     """
     objective, w = flat_objective(loss, params, *data)
-    found = [ends.least for ends in _ends(objective, w, radius, probes, key)]
-    low = min(found, key=lambda pair: pair.value)
+    found = _ends(objective, _around(w, radius, probes, key), "smallest")
+    low, residual = min(found)
     certified = objective.constants().strong_convexity
     if certified is not None:
-        high = max(low.value, certified)
+        high = max(low, certified)
         return Estimate(certified, certified, high, True, "formula; above, the least curvature seen")
     how = f"least Hessian eigenvalue at {len(found)} points, an upper bound of that of the region"
-    return Estimate(low.value, low.value - low.residual, low.value + low.residual, False, how)
+    return Estimate(low, low - residual, low + residual, False, how)
 
 
 def pl_ratios(
@@ -130,8 +130,8 @@ def measure_condition(loss: Callable, params: PyTree, *data: PyTree, tolerance: 
     objective, w = flat_objective(loss, params, *data)
     known = objective.constants()
     if known.smoothness is not None and known.strong_convexity:
-        seen = extreme_eigenvalues(objective, w)
-        low = min(known.condition, seen.greatest.value / max(seen.least.value, known.strong_convexity))
+        least, greatest = (float(end) for end in hessian_at(objective, w).top(1, which="both").values)
+        low = min(known.condition, greatest / max(least, known.strong_convexity))
         return Estimate(known.condition, low, known.condition, True, "formula L/m; below, the ratio at the parameters")
     if w.size <= 2500:
         spectrum = hessian_spectrum(objective, w)
@@ -140,16 +140,12 @@ def measure_condition(loss: Callable, params: PyTree, *data: PyTree, tolerance: 
         error = kappa * min(1.0, w.size * np.finfo(w.dtype).eps * kappa)
         how = f"whole spectrum, {left} of {w.size} eigenvalues not above {tolerance:g} of the largest left out"
         return Estimate(kappa, max(1.0, kappa - error), kappa + error, False, how)
-    least, top = extreme_eigenvalues(objective, w)
-    if least.value - least.residual <= tolerance * top.value:
+    ends = hessian_at(objective, w).top(1, which="both")
+    (least, top), (error, top_error) = ends.values.tolist(), ends.residuals.tolist()
+    if least - error <= tolerance * top:
         return Estimate(1 / tolerance, 1.0, 1 / tolerance, False, "the least eigenvalue is not above the tolerance")
-    low, high = least.value - least.residual, least.value + least.residual
     return Estimate(
-        top.value / least.value,
-        (top.value - top.residual) / high,
-        (top.value + top.residual) / low,
-        False,
-        "Lanczos ends",
+        top / least, (top - top_error) / (least + error), (top + top_error) / (least - error), False, "Lanczos ends"
     )
 
 
@@ -233,5 +229,7 @@ def _around(w: Vector, radius: float, probes: int, key: PRNGKeyArray | None) -> 
     return np.concatenate([centre, ball_points(w, radius, probes, key=key)])
 
 
-def _ends(objective: Objective, w: Vector, radius: float, probes: int, key: PRNGKeyArray | None) -> list[HessianEnds]:
-    return [extreme_eigenvalues(objective, jnp.asarray(point)) for point in _around(w, radius, probes, key)]
+def _ends(objective: Objective, points: Float[np.ndarray, "k p"], which: str) -> list[tuple[float, float]]:
+    """One extreme eigenvalue of the Hessian at each point, with its residual."""
+    found = [hessian_at(objective, point).top(1, which=which) for point in points]
+    return [(float(pair.values[0]), float(pair.residuals[0])) for pair in found]

@@ -11,7 +11,9 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from ..objectives.any_loss import FlatLoss, flat_objective
 from ..objectives.objective import Vector
-from .hessian_ends import top_eigenvalue
+from .hessian_spectra import hessian_at
+
+_TOLERANCE = 1e-4
 
 
 class SharpnessPath(NamedTuple):
@@ -55,21 +57,20 @@ def sharpness_path(
             f"sharpness_path got step {step_size}, {num_steps} steps, every {every}; all positive, every <= steps."
         )
     objective, w = flat_objective(loss, params, *data)
-    top = top_eigenvalue(objective, w)
-    found, losses = [top], []
+    found, losses = [hessian_at(objective, w).top(1, tolerance=_TOLERANCE)], []
     for k in range(num_steps // every):
         w, values = _advance(objective, w, jnp.asarray(step_size, w.dtype), every)
         if not np.isfinite(values[-1]):
             raise ValueError(
                 f"The loss is not finite within {(k + 1) * every} steps of {step_size}: 2/sharpness was "
-                f"{2 / top.value:.3g} at the start; take a smaller step."
+                f"{2 / found[0].values[0]:.3g} at the start; take a smaller step."
             )
         losses.append(np.asarray(values))
-        found.append(top_eigenvalue(objective, w, guess=found[-1].vector))
+        found.append(hessian_at(objective, w).top(1, tolerance=_TOLERANCE, start=found[-1].vectors[0]))
     return SharpnessPath(
         every * np.arange(len(found)),
-        np.array([pair.value for pair in found]),
-        np.array([pair.residual for pair in found]),
+        np.concatenate([pair.values for pair in found]),
+        np.concatenate([pair.residuals for pair in found]),
         np.concatenate(losses),
         float(step_size),
         objective.parameters(w) if isinstance(objective, FlatLoss) else w,

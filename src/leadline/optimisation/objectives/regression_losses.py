@@ -7,6 +7,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from ..runs.newton_minimum import newton_minimum
 from .objective import Constants, Matrix, Objective, Vector
 
 
@@ -91,30 +92,19 @@ class LogisticRidge(Objective):
         smoothness = float(np.linalg.norm(x, 2) ** 2 / (4 * len(y)) + a)
         if a <= 0:
             return Constants(smoothness, 0.0)
-        best = _newton(x, y, a)
+        best = _minimiser(x, y, a)
         minimum = float(np.mean(np.logaddexp(0.0, -y * (x @ best))) + a * (best @ best) / 2)
         return Constants(smoothness, a, a, best, minimum)
 
 
-def _newton(x: np.ndarray, y: np.ndarray, a: float) -> np.ndarray:
-    """Newton's method with halved steps until the loss falls, to the rounding of the gradient."""
+def _minimiser(x: np.ndarray, y: np.ndarray, a: float) -> np.ndarray:
+    from scipy.special import expit
+
+    def derivatives(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wrong = expit(-y * (x @ w))
+        return a * w - x.T @ (y * wrong) / len(y), (x.T * (wrong * (1 - wrong))) @ x / len(y) + a * np.eye(len(w))
 
     def loss(w: np.ndarray) -> float:
-        return float(np.mean(np.logaddexp(0.0, -y * (x @ w))) + a * (w @ w) / 2)
+        return np.mean(np.logaddexp(0.0, -y * (x @ w))) + a * (w @ w) / 2
 
-    def gradient(w: np.ndarray) -> np.ndarray:
-        return -x.T @ (y * np.exp(-np.logaddexp(0.0, y * (x @ w)))) / len(y) + a * w
-
-    w = np.zeros(x.shape[1])
-    for _ in range(200):
-        g = gradient(w)
-        s = np.exp(-np.logaddexp(0.0, -x @ w))
-        step = np.linalg.solve((x.T * (s * (1 - s))) @ x / len(y) + a * np.eye(len(w)), g)
-        length = 1.0
-        while np.linalg.norm(g) > 1e-6 and length > 1e-8 and loss(w - length * step) > loss(w):
-            length /= 2  # close to the minimum the loss is flat to rounding, and the whole step is the right one
-        after = w - length * step
-        if np.linalg.norm(gradient(after)) >= np.linalg.norm(g) and np.linalg.norm(g) < 1e-9:
-            return w
-        w = after
-    return w
+    return newton_minimum(loss, np.zeros(x.shape[1]), derivatives).point

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from leadline.data import digits
 
+from ..runs.newton_minimum import newton_minimum
 from .objective import Constants, Matrix, Objective, Vector
 
 
@@ -89,34 +90,14 @@ def _solved(content: _Content) -> Constants:
     top = float(np.linalg.eigvalsh(x.T @ x / len(x))[-1])
     if m <= 0:
         return Constants(top / 2 + m, m)
-    best = minimise_by_newton(problem, jnp.zeros(x.shape[1] * problem.classes, problem.x.dtype))
-    return Constants(top / 2 + m, m, m, best, float(problem(jnp.asarray(best))))
+    start, value = np.zeros(x.shape[1] * problem.classes), eqx.filter_jit(problem)
+    end = newton_minimum(lambda w: value(jnp.asarray(w)), start, lambda w: _derivatives(problem, jnp.asarray(w)))
+    return Constants(top / 2 + m, m, m, end.point, end.value)
 
 
 @eqx.filter_jit
-def _newton_step(objective: Objective, w: Vector) -> tuple[Vector, Float[Array, ""]]:
-    gradient = objective.gradient(w)
-    return w - jnp.linalg.solve(objective.hessian(w), gradient), jnp.linalg.norm(gradient)
-
-
-def minimise_by_newton(objective: Objective, start: Vector, *, max_steps: int = 60) -> Float[np.ndarray, " p"]:
-    """The minimiser of a strongly convex objective to rounding, by full Newton steps until the gradient stops falling.
-
-    >>> from leadline.optimisation import Quadratic
-    >>> minimise_by_newton(Quadratic(jnp.eye(2), jnp.ones(2)), jnp.zeros(2)).tolist()
-    [1.0, 1.0]
-    """
-    best, least, w = np.asarray(start), np.inf, start
-    for _ in range(max_steps):
-        after, norm = _newton_step(objective, w)
-        if not np.isfinite(norm):
-            raise ValueError(f"Newton's method left the finite numbers (gradient norm {norm}); give a closer start.")
-        if norm >= least and least < 1e-9:
-            return best
-        if norm < least:
-            best, least = np.asarray(w), float(norm)
-        w = after
-    raise ValueError(f"Newton's method has gradient norm {least:.3g} after {max_steps} steps; give a closer start.")
+def _derivatives(problem: Objective, w: Vector) -> tuple[Vector, Matrix]:
+    return problem.gradient(w), problem.hessian(w)
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 from jax.extend import core
 from jaxtyping import Array, Float, PyTree
 
-from leadline.tangent.assembly.straight_line import NESTED_CALLS, equation_runner
+from leadline.differentiation.programs.traced_program import NESTED_CALLS, equation_runner
 
 from .interval_arithmetic import Interval, high_of, low_of
 from .interval_rules import bounds_of

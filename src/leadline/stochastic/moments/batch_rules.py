@@ -6,6 +6,17 @@ from jaxtyping import Float
 Eigenvalues = Float[np.ndarray, " p"]
 
 
+def noise_share(samples: int, batch: float, *, replacement: bool = True) -> float:
+    """c: the mean of b of n gradients has c times the covariance of one; 1/b, or (n − b)/(b(n − 1)) if all differ.
+
+    >>> noise_share(5, 2), noise_share(5, 2, replacement=False), noise_share(5, 5, replacement=False)
+    (0.5, 0.375, 0.0)
+    """
+    if not batch >= 1 or (not replacement and batch > samples):
+        raise ValueError(f"A batch of {batch} of {samples} samples: give 1 to {samples}, or replacement.")
+    return 1 / batch if replacement else (samples - batch) / (batch * max(samples - 1, 1))
+
+
 def batch_speedup(batch: float, sigma: float) -> float:
     """By what the iterations fall when the guaranteed step 1/(L(1 + (σ − 1)/b)) is taken: bσ/(b + σ − 1).
 

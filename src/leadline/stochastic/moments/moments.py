@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from .batch_rules import noise_share
+
 _DENSE = 12  # up to this dimension the maps are kept as matrices, of p + p² + 1 rows
 
 
@@ -43,14 +45,6 @@ class LeastSquaresMoments:
         self.residuals = self.y - self.x @ self.minimiser
         self.minimum = float(self.residuals @ self.residuals) / (2 * self.samples)
 
-    def noise_share(self, batch: float, *, replacement: bool = True) -> float:
-        """c: the covariance of a batch's mean is c times that of one gradient."""
-        if not batch >= 1 or (not replacement and batch > self.samples):
-            raise ValueError(f"A batch of {batch} of {self.samples} samples: give 1 to {self.samples}, or replacement.")
-        if replacement:
-            return 1 / batch
-        return (self.samples - batch) / (batch * max(self.samples - 1, 1))
-
     def step(
         self,
         mean: Float[np.ndarray, " p"],
@@ -62,7 +56,7 @@ class LeastSquaresMoments:
     ) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, "p p"]]:
         """(μ, S) one step later."""
         x, r, h = self.x, self.residuals, self.hessian
-        share = self.noise_share(batch, replacement=replacement)
+        share = noise_share(self.samples, batch, replacement=replacement)
         weight = np.einsum("ni,ij,nj->n", x, second, x) - 2 * r * (x @ mean) + r**2
         single = (x.T * weight) @ x / self.samples  # E gᵢgᵢᵀ
         full = h @ second @ h
@@ -94,7 +88,7 @@ class LeastSquaresMoments:
                 means.append(mean)
                 seconds.append(second)
             return self._record(np.array(means), np.array(seconds))
-        share = self.noise_share(batch, replacement=replacement)
+        share = noise_share(self.samples, batch, replacement=replacement)
         drift, full, single = self._maps
         kick = full + share * (single - full)
         states = np.empty((len(etas) + 1, p + p * p + 1))
@@ -114,7 +108,7 @@ class LeastSquaresMoments:
         if not 0 < eta < limit:
             raise ValueError(f"SGD has no finite stationary variance at step {eta:.6g}; give 0 < η < {limit:.6g}.")
         lyapunov, kick = self._second_maps(batch, replacement)
-        source = self.noise_share(batch, replacement=replacement) * (self.x.T * self.residuals**2) @ self.x
+        source = noise_share(self.samples, batch, replacement=replacement) * (self.x.T * self.residuals**2) @ self.x
         second = np.linalg.solve(lyapunov - eta * kick, eta * source.ravel() / self.samples)
         return second.reshape(self.dimension, self.dimension)
 
@@ -144,7 +138,7 @@ class LeastSquaresMoments:
         return outer.T @ outer / self.samples
 
     def _second_maps(self, batch: float, replacement: bool) -> tuple[np.ndarray, np.ndarray]:
-        h, one, share = self.hessian, np.eye(self.dimension), self.noise_share(batch, replacement=replacement)
+        h, one, share = self.hessian, np.eye(self.dimension), noise_share(self.samples, batch, replacement=replacement)
         full = np.kron(h, h)
         return np.kron(h, one) + np.kron(one, h), full + share * (self._fourth - full)
 

@@ -15,7 +15,6 @@ from ..measurements.example_memory import (
     Influences,
     LabelTrial,
     Neighbours,
-    find_last_layer,
     influences,
     is_labelled,
     label_trial,
@@ -57,7 +56,7 @@ def measure(subject: Subject, key: Any) -> Measured:
     scores = subject.train_scores[: sample.count]
     shuffle = rng.permutation(sample.count)
     mixed = subject.losses(sample._replace(targets=sample.targets[shuffle]))
-    layer = find_last_layer(subject)
+    layer = subject.shared.last_layer
     influence = influences(subject, layer)
     if isinstance(influence, NotApplicable):
         parts.append(influence)

@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from scipy.special import softmax
 
 from leadline import bayes
 
 from ..instrument import NotApplicable
 from ..subject import Subject
-from ..subject_making import TwoScores
 
 BINS = 15
 DRAWS = 999  # simulated test sets: a score beyond all of them has a chance of 1 in 1000
@@ -102,29 +102,19 @@ def _noise_inputs(subject: Subject, key: Any, count: int) -> np.ndarray:
     return np.asarray(drawn, subject.dtype)
 
 
-def _head(subject: Subject) -> bayes.LastLayer | None:
-    apply = subject.apply.apply if isinstance(subject.apply, TwoScores) else subject.apply
-    return bayes.find_last_layer(apply, subject.params, subject.sample.inputs)
-
-
 def measure_calibration(subject: Subject, key: Any) -> Measured:
     return _of_classifier(subject, key) if subject.classifies else _of_regressor(subject, key)
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    p = np.exp(scores - scores.max(1, keepdims=True))
-    return p / p.sum(1, keepdims=True)
 
 
 def _of_classifier(subject: Subject, key: Any) -> Measured:
     keys = jax.random.split(key, 4)
     scores, labels = np.asarray(subject.test_scores[:MOST], float), subject.test.targets[:MOST]
-    p, parts, paired = _softmax(scores), [], {}
+    p, parts, paired = softmax(scores, axis=1), [], {}
     here = bayes.calibration_scores(p, labels, bins=BINS)
     null = bayes.calibrated_scores(p, bins=BINS, draws=DRAWS, key=keys[0])
     table = bayes.reliability_table(p.max(1), (p.argmax(1) == labels).astype(float), bins=BINS)
     temperature = _temperature(scores, labels, keys[1], parts, paired)
-    head = _head(subject)
+    head = subject.shared.last_layer
     if head is None:
         parts.append(
             NotApplicable(
@@ -187,7 +177,7 @@ def _uncertainty(
     after = bayes.calibration_scores(averaged, labels, bins=BINS)
     at, tiny = np.arange(len(labels)), np.finfo(float).tiny
     paired["laplace"] = np.log(np.maximum(p[at, labels], tiny)) - np.log(np.maximum(averaged[at, labels], tiny))
-    plain_noise = _softmax(np.asarray(subject.scores(noise_inputs), float))
+    plain_noise = softmax(np.asarray(subject.scores(noise_inputs), float), axis=1)
     entropies = [_entropy(part) for part in (averaged, on_noise, p, plain_noise)]
     paired["entropy"], paired["entropy_noise"] = entropies[:2]
     return Uncertainty(
@@ -214,7 +204,7 @@ def _entropy(p: np.ndarray) -> np.ndarray:
 def _of_regressor(subject: Subject, key: Any) -> Measured:
     from scipy.special import ndtri
 
-    head, parts, paired, intervals = _head(subject), [], {}, None
+    head, parts, paired, intervals = subject.shared.last_layer, [], {}, None
     seen = subject.train.first(4 * subject.rows)
     targets = np.asarray(subject.test.targets[:MOST], float)
     residuals = targets - np.asarray(subject.test_scores[:MOST], float)

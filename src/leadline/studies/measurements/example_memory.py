@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from leadline import bayes, convolution, generalisation
+from leadline import convolution, generalisation
 
 from ..instrument import NotApplicable
 from ..subject import Rows, Subject
-from ..subject_making import TwoScores
 
 PROBED = 256  # rows that the architecture is asked to fit anew
 STEPS = 200
@@ -90,12 +89,6 @@ def label_trial(subject: Subject, rng: np.random.Generator) -> LabelTrial:
         for y in (rows.targets, rows.targets[rng.permutation(count)])
     )
     return LabelTrial(count, steps, rate, fresh, own, shuffled, own.fitted_after, shuffled.fitted_after)
-
-
-def find_last_layer(subject: Subject) -> Any:
-    """The last linear layer, or None; that of the single score where there are two classes and one score."""
-    apply = subject.apply.apply if isinstance(subject.apply, TwoScores) else subject.apply
-    return bayes.find_last_layer(apply, subject.params, subject.sample.inputs)
 
 
 def neighbours(subject: Subject, layer: Any) -> Neighbours:

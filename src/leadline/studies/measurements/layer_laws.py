@@ -33,8 +33,9 @@ def output_gradient(subject: Subject, x: np.ndarray, targets: np.ndarray, taken:
     """Root mean square norm of the loss's gradient by the outputs, in closed form: p - y, or 2(f - y)."""
     scores, y = np.asarray(subject.scores(x), np.float64), targets[: len(x)]
     if subject.loss == "cross-entropy":
-        shifted = np.exp(scores - scores.max(1, keepdims=True))
-        back = shifted / shifted.sum(1, keepdims=True) - np.eye(scores.shape[1])[y]
+        from scipy.special import softmax
+
+        back = softmax(scores, axis=1) - np.eye(scores.shape[1])[y]
     elif subject.loss == "squared":
         back = 2 * (scores - y.reshape(scores.shape))
     else:

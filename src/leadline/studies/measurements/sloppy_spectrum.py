@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import softmax
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -42,7 +43,7 @@ def sloppy_spectrum(subject: Subject) -> SloppySpectrum | NotApplicable:
     if rows < 5:
         return NotApplicable("Fisher spectrum", f"outputs are at most {SQUARE // 5}")
     gram, logits = (_by_jacobian if by_jacobian else _by_kernel)(subject, rows)
-    root = np.sqrt(_softmax(logits)) if subject.loss == "cross-entropy" else None
+    root = np.sqrt(softmax(logits, axis=1)) if subject.loss == "cross-entropy" else None
     if root is not None:  # rows √s_c (J_c − Σ_b s_b J_b)
         share = root**2
         blocks = root[:, :, None] * (np.eye(k) - share[:, None, :])  # (n, c, b)
@@ -76,8 +77,3 @@ def _by_kernel(subject: Subject, rows: int) -> tuple[np.ndarray, np.ndarray]:
     x = subject.sample.inputs[:rows]
     K = np.asarray(tangent.empirical_ntk(subject.apply, subject.params, x), np.float64)
     return (K + K.T) / 2, subject.train_scores[:rows].astype(np.float64)
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True)

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from jax.extend import core
 
-from .layer_geometry import Layer
-from .layer_structure import Structure
-from .straight_line import Program, Step
+from leadline.differentiation.programs.layer_geometry import Layer
+from leadline.differentiation.programs.layer_structure import Structure
+from leadline.differentiation.programs.traced_program import Program, Step
 
 Method = Literal["auto", "structured", "explicit", "products"]
 

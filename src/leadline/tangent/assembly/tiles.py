@@ -11,10 +11,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, PyTree
 
+from leadline.differentiation.programs.layer_signals import Signals, layer_signals
+from leadline.differentiation.programs.traced_program import Program
+
 from .contractions import by_hadamard, by_jacobians, by_position_pairs, by_products, outer_products
 from .cost_model import Routes
-from .layer_signals import Signals, layer_signals
-from .straight_line import Program
 
 Matrices = tuple[Float[Array, "rows columns"], ...]
 Contract = Callable[[Any, Any], list[tuple[int, Array]]]

@@ -1,16 +1,16 @@
 """How nearly linear a function is in its parameters: the norm of its Hessian against its squared gradient."""
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
+import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from leadline._network import Apply, ExampleFunction
+from leadline.curvature import hessian
 
 from ..functions import checked_function
 
@@ -19,16 +19,17 @@ class HessianRatio(NamedTuple):
     """‖Hess f‖₂, ‖∇f‖² and their quotient for each input, and the unit direction (as from `ravel_pytree`) in which the
     function bends most."""
 
-    hessian_norm: Float[Array, " n"]
-    squared_gradient: Float[Array, " n"]
-    ratio: Float[Array, " n"]
-    direction: Float[Array, "n p"]
+    hessian_norm: Float[np.ndarray, " n"]
+    squared_gradient: Float[np.ndarray, " n"]
+    ratio: Float[np.ndarray, " n"]
+    direction: Float[np.ndarray, "n p"]
 
 
 def hessian_gradient_ratio(
-    apply: Apply, params: PyTree, x: Any, *, output: int = 0, iterations: int = 30
+    apply: Apply, params: PyTree, x: Any, *, output: int = 0, tolerance: float = 1e-6
 ) -> HessianRatio:
-    """‖∂²f(x)/∂θ²‖₂/‖∂f(x)/∂θ‖² of one output at every row of x, by Lanczos on Hessian-vector products.
+    """‖∂²f(x)/∂θ²‖₂/‖∂f(x)/∂θ‖² of one output at every row of x, by `curvature.hessian(...).top` to a residual of
+    `tolerance` times the norm.
 
     Over a change of the output by O(1) the gradient turns by about this much; small means that the function is nearly
     its linearisation. O(m^(-1/2)) in the width for networks in the NTK parametrisation (Liu, Zhu and Belkin 2020).
@@ -41,52 +42,26 @@ def hessian_gradient_ratio(
     size = math.prod(shape)
     if not -size <= output < size:
         raise ValueError(f"hessian_gradient_ratio got output {output}, but the network has {size}; count from 0.")
-    return _ratio(g, params, x, output % size, iterations)
+    score, params = _Output(g, output % size), jax.tree.map(jnp.asarray, params)
+    ends = [hessian(score, params, x[i : i + 1]).top(1, which="magnitude", tolerance=tolerance) for i in range(len(x))]
+    norm = np.abs(np.concatenate([end.values for end in ends]))
+    squared = np.asarray(_squared_gradients(score, params, x))
+    return HessianRatio(norm, squared, norm / squared, np.concatenate([end.vectors for end in ends]))
+
+
+class _Output(eqx.Module):
+    """One output of f at the one row of a batch."""
+
+    f: ExampleFunction
+    output: int = eqx.field(static=True)
+
+    def __call__(self, params: PyTree, rows: Array) -> Float[Array, ""]:
+        return jnp.ravel(self.f(params, rows[0]))[self.output]
 
 
 @eqx.filter_jit
-def _ratio(f: ExampleFunction, params: PyTree, x: Array, output: int, iterations: int) -> HessianRatio:
-    flat, back = ravel_pytree(params)
+def _squared_gradients(score: _Output, params: PyTree, x: Array) -> Float[Array, " n"]:
+    def at(row: Array) -> Float[Array, ""]:
+        return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(jax.grad(score)(params, row[None])))
 
-    def at(row: Array) -> tuple[Array, Array, Array]:
-        gradient, times_hessian = jax.linearize(jax.grad(lambda w: jnp.ravel(f(back(w), row))[output]), flat)
-        value, vector = extreme_eigenpair(times_hessian, flat.size, flat.dtype, iterations)
-        return jnp.abs(value), jnp.sum(gradient**2), vector
-
-    norm, squared, direction = jax.lax.map(at, x)
-    return HessianRatio(norm, squared, norm / squared, direction)
-
-
-def extreme_eigenpair(
-    times: Callable[[Array], Array], size: int, dtype: Any, iterations: int = 30
-) -> tuple[Float[Array, ""], Float[Array, " size"]]:
-    """The eigenvalue of largest modulus of a symmetric operator given by its products, and its unit eigenvector.
-
-    Lanczos with full reorthogonalisation; exact after `size` iterations.
-
-    >>> A = jnp.diag(jnp.array([1.0, -7.0, 3.0, 2.0]))
-    >>> value, vector = extreme_eigenpair(lambda v: A @ v, 4, A.dtype)
-    >>> round(float(value), 3), abs(vector).round(3).tolist()
-    (-7.0, [0.0, 1.0, 0.0, 0.0])
-    """
-    steps = min(iterations, size)
-    start = jnp.cos(jnp.arange(size, dtype=dtype) ** 2)  # any vector without pattern
-    basis = jnp.zeros((steps, size), dtype).at[0].set(start / jnp.linalg.norm(start))
-
-    def step(k: Any, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        basis, T, largest = state
-        image = times(basis[k])
-        along = basis @ image
-        T = T.at[k, :].set(along).at[:, k].set(along)
-        largest = jnp.maximum(largest, jnp.linalg.norm(along))
-        rest = image - along @ basis
-        rest = rest - (basis @ rest) @ basis  # once more: the first time leaves rounding errors in the span
-        length = jnp.linalg.norm(rest)
-        ended = length <= 50 * jnp.finfo(dtype).eps * largest  # an invariant subspace: nothing new to find
-        new = jnp.where(ended, 0.0, rest / jnp.where(ended, 1.0, length))
-        return basis.at[k + 1].set(new, mode="drop"), T, largest
-
-    basis, T, _ = jax.lax.fori_loop(0, steps, step, (basis, jnp.zeros((steps, steps), dtype), jnp.zeros((), dtype)))
-    values, vectors = jnp.linalg.eigh(T)
-    best = jnp.argmax(jnp.abs(values))
-    return values[best], vectors[:, best] @ basis
+    return jax.lax.map(at, x)

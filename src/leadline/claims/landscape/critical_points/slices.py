@@ -89,18 +89,18 @@ def loss_slice(
     between = surface(start, (plane.first, plane.second), a=(0.0, float(across)), b=(0.0, float(up)))
     corners = between.values[0, [0, -1]]
     yield close(corners, [first, last], "plane through checkpoints: loss at the start and at the end", rtol=1e-9)
-    least, greatest = ours.extremes
+    least, greatest = ours.extremes.values
     directions = landscape.random_directions(net, 2, key=jax.random.fold_in(key, 1))
     spread = np.linalg.eigvalsh(landscape.slice_curvatures(cross_entropy, net, directions, images, labels))
-    yield at_least(spread[0], least.value, "least curvature in the slice at its centre, against λ_min", rtol=1e-6)
-    yield at_most(spread[1], greatest.value, "greatest curvature in the slice at its centre, against λ_max", rtol=1e-6)
-    yield at_most(least.value, 0.0, "λ_min of the full Hessian at the trained weights", strict=True)
+    yield at_least(spread[0], least, "least curvature in the slice at its centre, against λ_min", rtol=1e-6)
+    yield at_most(spread[1], greatest, "greatest curvature in the slice at its centre, against λ_max", rtol=1e-6)
+    yield at_most(least, 0.0, "λ_min of the full Hessian at the trained weights", strict=True)
     flat, back = ravel_pytree(eqx.filter(net, eqx.is_inexact_array))
     reach = 6 * float(np.linalg.norm(flat) / np.sqrt(flat.size))
-    ends = [back(jnp.asarray(end.vector)) for end in (least, greatest)]
+    ends = [back(jnp.asarray(vector)) for vector in ours.extremes.vectors]
     steep = surface(net, ends, a=(-reach, reach), b=(-reach, reach))
     title = f"The random slice sees curvatures {spread[0]:.3g} to {spread[1]:.3g}; the full Hessian has "
-    title += f"{least.value:.3g} to {greatest.value:.3g}"
+    title += f"{least:.3g} to {greatest:.3g}"
     panels = [_contours("random filter-normalised directions", ours)]
     yield figure.beside(title, *panels, _contours("eigenvectors of λ_min (a) and λ_max (b)", steep))
 

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, learning
+from leadline import data, learning, stochastic
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, exactly, mean, method
-from leadline.learning.sampling import batch_covariance
 from leadline.presentation import figure
+from leadline.stochastic.moments.batch_rules import noise_share
 
 
 def _squared(w, x, y):
@@ -39,32 +39,34 @@ def stochastic_gradient(
     t = rng.uniform(-1, 1, samples)
     x = np.stack([1.5 * t, np.ones(samples)], axis=1)
     y = x @ np.array([1.0, 0.5]) + 0.5 * rng.standard_normal(samples)
-    w = rng.normal(size=2)
-    gradients = learning.sample_gradients(_squared, w, x, y)
+    w = jnp.asarray(rng.normal(size=2))
+    squared, absolute = (stochastic.FiniteSum(loss, (x, y)) for loss in (_squared, _absolute))
+    gradients = squared.gradients(w)
     full = 2 * x.T @ (x @ w - y) / samples
     scale = jnp.abs(gradients).max()
     yield close(gradients.mean(0) / scale, full / scale, "mean of the n gradients, against ∇ℓ", atol=1e-12)
-    slopes = learning.sample_gradients(_absolute, w, x, y).mean(0)
+    slopes = absolute.gradients(w).mean(0)
     yield close(slopes, x.T @ np.sign(x @ w - y) / samples, "mean of the n subgradients of |w·x − y|", atol=1e-12)
     start = jnp.array([-1.0, 1.5])
-    everything = learning.draw_batches(samples, samples, num_steps, scheme="permuted", key=key)
-    whole = learning.sgd_path(_squared, start, step_size, everything, x, y)
+    everything = data.batch_sequence(samples, samples, num_steps, key=key)
+    whole = stochastic.sgd_run(squared, start, step_size, everything).points
     plain = [np.array(start)]
     for _ in range(num_steps):
         plain.append(plain[-1] - step_size * 2 * x.T @ (x @ plain[-1] - y) / samples)
     yield close(whole, plain, "batch of all n, against gradient descent, every step", atol=1e-10)
     paths = {}
     for batch in sorted({1, max(samples // 4, 1)}):
-        drawn = learning.draw_batches(samples, batch, num_steps, scheme=scheme, key=jax.random.fold_in(key, batch))
-        paths[f"B = {batch}"] = np.asarray(learning.sgd_path(_squared, start, step_size, drawn, x, y))
+        draw = stochastic.draw_indices if scheme == "replacement" else data.batch_sequence
+        drawn = draw(samples, batch, num_steps, key=jax.random.fold_in(key, batch))
+        paths[f"B = {batch}"] = np.asarray(stochastic.sgd_run(squared, start, step_size, drawn).points)
         replay = np.array(start)
         for rows in np.asarray(drawn):
             replay = replay - step_size * 2 * x[rows].T @ (x[rows] @ replay - y[rows]) / batch
         yield close(paths[f"B = {batch}"][-1], replay, f"end of the path with B = {batch}, replayed", atol=1e-10)
     if scheme == "permuted":
-        epoch = learning.draw_batches(samples, 1, samples, scheme="permuted", key=key)
+        epoch = data.batch_sequence(samples, 1, samples, key=key)
         yield exactly(np.sort(epoch, axis=None), np.arange(samples), "examples seen in one permuted epoch")
-    kinked = np.asarray(learning.sgd_path(_absolute, start, step_size, drawn, x, y))
+    kinked = np.asarray(stochastic.sgd_run(absolute, start, step_size, drawn).points)
     risks = np.abs(kinked @ x.T - y).mean(1)
     yield at_most(risks.min(), risks[0], "absolute loss: least risk along the path, against the start")
     best = learning.least_squares(x, y, intercept=False).weights
@@ -92,7 +94,7 @@ def sgd_unbiased(key, few: Int(2, 8) = 6, batch: Int(1, 4) = 3, many: Int(50, 30
     """
     rng = data.generator(key)
     x, y, w = rng.normal(size=(many, dim)), rng.normal(size=many), rng.normal(size=dim)
-    gradients = np.asarray(learning.sample_gradients(_squared, w, x, y))
+    gradients = np.asarray(stochastic.FiniteSum(_squared, (x, y)).gradients(jnp.asarray(w)))
     gradients = gradients / np.abs(gradients).max()
     small, fewer = gradients[:few], min(batch, few)
     enumerated = {"with": product(range(few), repeat=batch), "without": combinations(range(few), fewer)}
@@ -101,19 +103,19 @@ def sgd_unbiased(key, few: Int(2, 8) = 6, batch: Int(1, 4) = 3, many: Int(50, 30
         centred = drawn - drawn.mean(0)
         of = f"of all {len(drawn)} batches {word} replacement, B = {size}"
         yield close(drawn.mean(0), small.mean(0), f"mean {of}", atol=1e-12)
-        covariance = batch_covariance(small, size, replacement=word == "with")
+        covariance = noise_share(few, size, replacement=word == "with") * np.atleast_2d(np.cov(small.T, bias=True))
         yield close(centred.T @ centred / len(drawn), covariance, f"covariance {of}", atol=1e-12)
     repeats = 1000
     permuted = rng.permuted(np.tile(np.arange(many), (repeats, 1)), axis=1)
-    independent = np.asarray(learning.draw_batches(many, many, repeats, key=key))
+    independent = stochastic.draw_indices(many, many, repeats, key=key)
     sizes = np.unique(np.geomspace(1, many, 9).round().astype(int))
     centred = gradients - gradients.mean(0)
     noise, predicted = {}, {}
     for word, rows in {"with": independent, "without": permuted}.items():
         means = np.cumsum(centred[rows], axis=1)[:, sizes - 1] / sizes[:, None]
         noise[word] = (means**2).sum(-1)
-        covariances = [batch_covariance(gradients, int(b), replacement=word == "with") for b in sizes]
-        predicted[word] = np.trace(covariances, axis1=1, axis2=2)
+        shares = np.array([noise_share(many, int(b), replacement=word == "with") for b in sizes])
+        predicted[word] = shares * np.sum(np.mean(centred**2, axis=0))
     middle = len(sizes) // 2 + 1
     for word, found in noise.items():
         what = f"‖g_B − ∇ℓ‖² over {repeats} batches {word} replacement, n = {many}, B = {sizes[middle]}"

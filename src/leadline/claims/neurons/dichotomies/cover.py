@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from leadline import data, generalisation
+from leadline import data, probability
 from leadline.evidence import (
     Int,
     OneOf,
@@ -158,7 +158,7 @@ def cover_capacity_transition(key, dim: Int(2, 30) = 20, trials: Int(50, 300) = 
     for d in sorted({5, dim, 200}):
         ns = np.unique(np.linspace(d / 2, 4 * d, 120).astype(int).clip(1))
         lines[f"d = {d}"] = (ns / d, [float(cover_share(int(n), d)) for n in ns])
-    share, low, high, _ = np.transpose([generalisation.exact_interval(int(k), trials) for k in realised])
+    share, (low, high) = np.asarray(realised) / trials, probability.binomial_interval(np.asarray(realised), trials)
     title = f"At n = 2d half of all labelings are separable (measured {share[sets == 2 * dim][0]:.2f})"
     points, rules = {f"d = {dim}": (sets / dim, share, low, high)}, {"n = 2d": ("x", 2.0), "1/2": ("y", 0.5)}
     yield figure.curves(title, "load n/d", "share of labelings realised", lines=lines, points=points, rules=rules)

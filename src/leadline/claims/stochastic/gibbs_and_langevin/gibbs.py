@@ -112,7 +112,7 @@ def sgd_temperature(key, step_size: Real(0.05, 0.2) = 0.1, batch: Int(8, 32) = 1
     correction = even.expected / truth - 1
     yield at_most(correction, step_size, "isotropic noise: correction of equipartition, against η L", strict=True)
     objective = _digit_regression(pixels)
-    best = optimisation.minimise_by_newton(objective, jnp.zeros(objective.x.shape[1] * 10))
+    best = objective.constants().minimiser
     problem = stochastic.finite_softmax(objective)
     found = chains.measure_temperatures(problem, best, **run, num_steps=20_000, every=25, key=key_digits)
     measured = found.equipartition

@@ -10,9 +10,12 @@ from leadline import data, stochastic
 from leadline.claims.stochastic.gradient_oracles.descent_runs import regression
 from leadline.claims.stochastic.gradient_oracles.noise_instruments import draw_network, sample_gradients
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, reference, slope, smaller
-from leadline.learning.sampling import gradient_covariance
 from leadline.presentation import figure
 from leadline.stochastic.runs.index_streams import SAMPLERS
+
+
+def _spread(rows):
+    return np.atleast_2d(np.cov(rows, rowvar=False, bias=True))
 
 
 @jax.jit
@@ -89,16 +92,16 @@ def minibatch_variance(key, samples: Int(2, 6) = 6, dimension: Int(1, 5) = 2, et
     rng = data.generator(key)
     x, y = regression(rng, samples, dimension)
     gradients = x * (x @ rng.standard_normal(dimension) - y)[:, None]
-    covariance = gradient_covariance(gradients)
+    covariance = _spread(gradients)
     tolerance = 1e-12 * max(np.trace(covariance), np.max(gradients**2))
     for b in range(1, samples + 1):
         drawn = gradients[np.array(list(product(range(samples), repeat=b)))].mean(1)
-        found = gradient_covariance(drawn)
+        found = _spread(drawn)
         yield close(found, covariance / b, f"Cov(ĝ) with replacement, b = {b}", atol=tolerance)
         drawn = gradients[np.array(list(combinations(range(samples), b)))].mean(1)
-        found, predicted = gradient_covariance(drawn), covariance / b * (samples - b) / (samples - 1)
+        found, predicted = _spread(drawn), covariance / b * (samples - b) / (samples - 1)
         yield close(found, predicted, f"Cov(ĝ) without replacement, b = {b}", atol=tolerance)
-    found = gradient_covariance(-eta * gradients)
+    found = _spread(-eta * gradients)
     yield close(found, eta**2 * covariance, "covariance of a step, against η²C", atol=tolerance)
     params = draw_network(rng, 4, 3)
     each = sample_gradients(params, jnp.asarray(rng.standard_normal((40, 3))), jnp.asarray(rng.standard_normal(40)))

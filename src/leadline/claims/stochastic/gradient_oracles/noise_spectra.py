@@ -6,7 +6,6 @@ import numpy as np
 
 from leadline import data, stochastic
 from leadline.evidence import Int, Real, at_most, close, erratum, frequency, instrument, mean
-from leadline.learning.sampling import gradient_covariance
 from leadline.presentation import figure
 from leadline.stochastic.noise.noise_spectrum import noise_of_gram
 
@@ -59,7 +58,7 @@ def gradient_noise_spectrum(
         if t < num_steps:
             params = {name: p - 0.5 * np.asarray(each[name]).mean(0) for name, p in params.items()}
     flat = _flat(each)
-    noise, covariance = seen[num_steps], gradient_covariance(flat)
+    noise, covariance = seen[num_steps], np.cov(flat.T, bias=True)
     dense = np.linalg.eigvalsh(covariance)[::-1]
     rank = min(59, flat.shape[1])
     yield close(noise.spectrum, dense[:rank], "eigenvalues of C: Gram matrix, against dense C", atol=1e-10 * dense[0])

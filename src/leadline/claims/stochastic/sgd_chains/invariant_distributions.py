@@ -23,7 +23,6 @@ from leadline.evidence import (
     model,
     reference,
 )
-from leadline.learning.sampling import gradient_covariance
 from leadline.presentation import figure
 from leadline.stochastic.moments.bernoulli_convolution import BernoulliConvolution
 from leadline.stochastic.moments.kesten import kesten_chain, kesten_tail_index
@@ -60,7 +59,7 @@ def sgd_gaussian_model(key, batch: Int(1, 4) = 2, eta: Real(0.02, 0.3, log=True)
     root = (columns[1:] - columns[0]).T
     spread = np.trace(root @ root.T)
     yield close(columns[0], drawn.mean(0), "mean of a step: model, against all batches of SGD", atol=1e-12)
-    exact = gradient_covariance(drawn)
+    exact = np.cov(drawn.T, bias=True)
     yield close(root @ root.T, exact, "covariance of a step: model, against all batches of SGD", atol=1e-12 * spread)
     along, kurtosis = (gradients - gradients.mean(0)) @ np.array([1.0, 0.5]), []
     for b in (1, 2, 3, 4):

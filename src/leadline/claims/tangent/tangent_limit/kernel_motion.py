@@ -104,7 +104,7 @@ def _masked(activation):
     return f
 
 
-@instrument(sources=("sheet",), shows=("tangent.extreme_eigenpair",))
+@instrument(sources=("sheet",))
 def hessian_gradient_ratio(
     key,
     inputs: Int(2, 8) = 4,
@@ -139,7 +139,7 @@ def hessian_gradient_ratio(
             shapes = [(widths[-1], inputs), *[(widths[-1], widths[-1])] * (depth - 1), (widths[-1],)]
             params = [rng.standard_normal(shape) for shape in shapes]
             rows = np.array([[*point / (length if depth > 1 else 1.0), m] for m in widths])
-            found = tangent.hessian_gradient_ratio(*as_apply((f, params), batched=False), rows, iterations=24)
+            found = tangent.hessian_gradient_ratio(*as_apply((f, params), batched=False), rows)
             ratios.append(np.asarray(found.ratio))
             if depth == 1:
                 norm = np.asarray(found.hessian_norm)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .layer_geometry import Layer, layer_at
-from .straight_line import Fixed, Program, Step
+from .traced_program import Fixed, Program, Step
 
 _SAME_NUMBERS = (
     "convert_element_type",
@@ -39,7 +39,18 @@ class Structure:
 
 
 def layer_structure(program: Program) -> Structure:
-    """Follow every leaf through scalings, transposes, reshapes and conversions to its one use."""
+    """Follow every leaf through scalings, transposes, reshapes and conversions to its one use.
+
+    >>> from leadline.differentiation.programs import traced_program
+    >>> line = traced_program(
+    ...     lambda w, x: (x @ w["in"]) ** 2 * w["gain"],
+    ...     {"gain": jnp.ones(()), "in": jnp.ones((2, 3))},
+    ...     jax.ShapeDtypeStruct((2,), float),
+    ... )
+    >>> found = layer_structure(line)
+    >>> [(layer.leaf, layer.inputs, layer.units) for layer in found.layers], found.others
+    ([(1, 2, 3)], {0: 'enters through mul'})
+    """
     shapes, uses = program.shapes(), _uses(program)
     numbers: dict[int, Any] = {}  # slots that hold one known number everywhere
     weights: dict[int, tuple[int, Any]] = {leaf: (leaf, 1.0) for leaf in range(program.leaves)}

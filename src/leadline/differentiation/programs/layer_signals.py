@@ -9,7 +9,7 @@ from jax import lax
 from jaxtyping import Array, Float, Shaped
 
 from .layer_structure import Structure
-from .straight_line import Fixed, Program
+from .traced_program import Fixed, Program
 
 
 class Signals(NamedTuple):

@@ -62,11 +62,16 @@ class Program:
         return out, {slot: values[slot] for slot in wanted}
 
 
-def straight_line(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.ShapeDtypeStruct) -> Program:
+def traced_program(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.ShapeDtypeStruct) -> Program:
     """Trace f(params, x) for one example x (its shape and dtype) and write out nested calls.
 
     Calls with a derivative of their own (custom_jvp, custom_vjp) and loops stay single steps, so that running the
     program and differentiating it means what it means for f.
+
+    >>> import jax.numpy as jnp
+    >>> line = traced_program(lambda w, x: jnp.tanh(x @ w), jnp.ones(2), jax.ShapeDtypeStruct((2,), float))
+    >>> [step.primitive for step in line.steps], line.out_shape
+    (['dot_general', 'tanh'], ())
     """
     leaves, structure = jax.tree.flatten(params)
     closed = jax.make_jaxpr(lambda p, one: f(jax.tree.unflatten(structure, p), one))(leaves, x)

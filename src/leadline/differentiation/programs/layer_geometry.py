@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from .straight_line import Fixed, Step
+from .traced_program import Fixed, Step
 
 
 @dataclass(frozen=True)
