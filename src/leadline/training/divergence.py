@@ -39,7 +39,7 @@ def _measure(loop: Loop, player: Player, state: State, source: Source, item: PyT
 
 
 def _sharpness(loop: Loop, player: Player, state: State, source: Source, item: PyTree) -> float:
-    """The Hessian eigenvalue of largest modulus of one player on one batch; not a number where products are not finite."""
+    """The Hessian eigenvalue of largest modulus of one player on one batch; NaN where products are not finite."""
     from leadline.curvature import hessian
 
     at = state.carried

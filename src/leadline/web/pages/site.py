@@ -16,7 +16,7 @@ from .controls import controls
 from .errata import errata
 from .falsification_view import falsification_view
 from .finding_view import finding_view
-from .same_again import changed, command, python
+from .same_again import command, python
 
 START = (
     "novikoff-bound",
