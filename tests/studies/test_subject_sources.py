@@ -126,7 +126,7 @@ def test_a_recipe_is_trained_once_in_the_directory_of_the_study(place):
         (SubjectRequest("nets.py:net", data="texts.csv", target="y"), "holds texts"),
         (SubjectRequest("nets.py:net", data="holes.csv", target="y"), "lacks 1 value"),
         (SubjectRequest("nets.py:net", data="none.npz"), "There is no file none.npz"),
-        (SubjectRequest("nets.py:net", data="torn.npz"), "cannot be read as .npz"),
+        (SubjectRequest("nets.py:net", data="torn.npz"), "cannot be read as NPZ"),
         (SubjectRequest("nets.py:net", data="rows.xls"), "is not a .npz, .csv or .parquet file"),
         (SubjectRequest("nets.py:net", data="few.npz"), "There are 8 training rows"),
         (SubjectRequest("nets.py:net", data="rows.npz", weights=Path("w.safetensors")), "is of another model"),

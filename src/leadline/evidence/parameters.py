@@ -9,13 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from leadline._messages import unknown
+from leadline._messages import BadInput, brief, unknown
 
 Value = int | float | bool | str
-
-
-class BadInput(ValueError):
-    """A user's mistake: its message is one sentence to print, without a traceback."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ class Parameter:
         try:
             number = float(text)
         except ValueError:
-            raise BadInput(f"{self.name} = '{text}' is not a number; {self._expected()}.") from None
+            raise BadInput(f"{self.name} = {_show(text)} is not a number; {self._expected()}.") from None
         return self.validate(int(number) if self.type is int and number.is_integer() else number)
 
     def at(self, position: float) -> Value:
@@ -175,4 +171,4 @@ def _finite(value: float) -> bool:
 
 
 def _show(value: Any) -> str:
-    return f"'{value}'" if isinstance(value, str) else as_word(value)
+    return f"'{brief(value)}'" if isinstance(value, str) else brief(as_word(value))

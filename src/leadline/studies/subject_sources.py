@@ -72,7 +72,7 @@ def open_subject(
     """The subject that a user asks for; one that is given as a recipe is trained first, in `directory`, resumably."""
     try:
         return _opened(wish, directory, progress, notice)
-    except (recipes.RecipeError, recipes.RunExists, datasets.DataUnavailable) as mistake:
+    except datasets.DataUnavailable as mistake:
         raise BadInput(str(mistake)) from None
     except training.Diverged as failure:
         raise BadInput(f"The training of {wish.model} diverged: {failure}") from None
@@ -188,8 +188,8 @@ def _weighted(model: Any, weights: Path | None) -> Any:
         return model
     try:
         return training.load_weights(weights, model)
-    except (ValueError, OSError) as mistake:
-        raise BadInput(str(mistake)) from None
+    except FileNotFoundError as absent:
+        raise BadInput(str(absent)) from None
 
 
 def _parts(wish: SubjectRequest, notice: Callable[[str], None]) -> Parts:

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from leadline._files import write_whole
+from leadline._files import reading, write_whole
+from leadline._messages import BadInput
 
 Model = TypeVar("Model", bound=PyTree)
 
@@ -25,10 +26,10 @@ def named_arrays(tree: PyTree) -> dict[str, np.ndarray]:
 
 
 def with_arrays(tree: Model, arrays: dict[str, np.ndarray], source: str) -> Model:
-    """The pytree with its arrays replaced by those of the same names; ValueError names the first that does not fit."""
+    """The pytree with its arrays replaced by those of the same names; BadInput names the first that does not fit."""
     difference = first_difference(shapes(named_arrays(tree)), shapes(arrays))
     if difference:
-        raise ValueError(f"{source} is of another model: {difference}.")
+        raise BadInput(f"{source} is of another model: {difference}.")
     dynamic, static = eqx.partition(tree, eqx.is_array)
     leaves, structure = jax.tree_util.tree_flatten_with_path(dynamic)
     return eqx.combine(jax.tree.unflatten(structure, [jnp.asarray(arrays[_name(path)]) for path, _ in leaves]), static)
@@ -67,15 +68,10 @@ def save_weights(path: str | Path, model: PyTree) -> None:
 
 def load_weights(path: str | Path, model: Model) -> Model:
     """The model with the arrays of a safetensors file; names, shapes and types must be those of the model."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    try:
+    with reading(path, "safetensors", "give a safetensors file, whole as it was exported"):
         arrays = load_file(path)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {path}; give the path of a safetensors file.") from None
-    except SafetensorError as error:
-        raise ValueError(f"{path} is not a whole safetensors file ({error}); export the weights again.") from error
     return with_arrays(model, arrays, str(path))
 
 

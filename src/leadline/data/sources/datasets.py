@@ -132,7 +132,7 @@ def _bytes(description: Description, path: Path | None, notice: Callable[[str], 
     except FileNotFoundError:
         pass
     except (ValueError, DataUnavailable) as damage:
-        notice(f"{str(damage).rstrip('.')}; it is fetched anew.")
+        notice(f"{damage} It is fetched anew.")
     return _keep(_from_clients(description, notice), kept, notice)
 
 
@@ -199,7 +199,7 @@ def _read(description: Description, files: list[Path]) -> ByteImages:
     if files[0].suffix == ".npz":
         return read_array_file(files[0])
     names = tuple(f.name.removesuffix(".gz") for f in files)
-    return next(layout for layout in description.layouts if layout.files == names).read(files)
+    return next(layout for layout in description.layouts if layout.files == names).images(files)
 
 
 def _wanted(description: Description) -> str:

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leadline import data, learning, training
 from leadline._files import write_whole
+from leadline._messages import BadInput
 from leadline.data.sources.datasets import Dataset, say
 from leadline.training.fitting import Run
 from leadline.training.objectives import LOSSES, Loss
@@ -34,7 +35,7 @@ _ROWS = 1000  # test images evaluated at once
 Images = tuple[Float[np.ndarray, "_ ..."], Int[np.ndarray, " _"]]  # with their labels
 
 
-class RunExists(ValueError):
+class RunExists(BadInput):
     """The directory holds a run that would be overwritten, or one of another recipe."""
 
 
