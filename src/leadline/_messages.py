@@ -43,7 +43,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     >>> unknown("dataset", "minst", ["digits", "mnist"])
     "There is no dataset 'minst'; did you mean mnist?"
     """
-    known, name = list(known), brief(name)
+    known, name = [brief(k) for k in known], brief(name)
     near = _nearest(name, known) or [k for k in known if name in k][:3]
     if near:
         return f"There is no {kind} '{name}'; did you mean {' or '.join(near)}?"

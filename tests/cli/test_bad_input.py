@@ -2,8 +2,12 @@
 
 import multiprocessing
 import os
+from typing import get_args, get_type_hints
 
 import pytest
+
+from leadline.cli.app import app
+from leadline.cli.settings import finite
 
 
 @pytest.mark.parametrize(
@@ -27,6 +31,11 @@ import pytest
         (["falsify", "novikoff-bound", "--budget", "0"], "--budget"),
         (["claims", "--kind", "theorem"], "There is no kind 'theorem'"),
         (["cite", "novikof"], "did you mean novikoff-bound"),
+        (["check", "path-barrier-bound", "--set", "largest="], "largest = '' is not a number; give one of 128, 256"),
+        (["check", "sum-needs-double-width", "--set", "layers=5.04"], "layers = 5.04 is not a whole number"),
+        (["data", "--"], "-- is followed by nothing"),
+        (["study", "--step", "inf"], "inf is not a finite number"),
+        (["check", "gelu", "--timeout", "inf"], "inf is not a finite number"),
     ],
 )
 def test_a_mistake_gets_one_sentence_and_exit_code_2(leadline, arguments, sentence):
@@ -36,6 +45,41 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(leadline, arguments, senten
     assert sentence in err
     assert err.count("\n") == 1
     assert multiprocessing.active_children() == []  # a check has started its workers before it knows
+
+
+def test_no_option_takes_a_number_that_is_not_finite():
+    hints = [
+        (command.callback.__name__, name, hint)
+        for command in app.registered_commands
+        for name, hint in get_type_hints(command.callback, include_extras=True).items()
+        if name != "return"
+    ]
+    numbers = [(c, name, hint.__metadata__[0]) for c, name, hint in hints if "float" in str(get_args(hint)[0])]
+    assert ("study", "step") in [(c, name) for c, name, _ in numbers]
+    assert [(c, name) for c, name, option in numbers if option.callback is not finite] == []
+
+
+@pytest.mark.parametrize("text", ["x" * 20_000, "x " * 10_000])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "{}"],
+        ["check", "novikoff-bound", "--set", "margin={}"],
+        ["check", "novikoff-bound", "--set", "{}=1"],
+        ["check", "novikoff-bound", "--set", "{}"],
+        ["check", "gelu", "--out", "{}"],
+        ["claims", "--kind", "{}"],
+        ["data", "{}"],
+        ["study", "{}"],
+        ["train", "{}"],
+        ["{}"],
+    ],
+)
+def test_a_value_of_thousands_of_characters_is_cut(leadline, words, text):
+    code, out, err = leadline(*(word.format(text) for word in words))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert " ... " in err
+    assert len(err) < 1100
 
 
 def test_an_out_that_is_a_file_is_refused_and_untouched(leadline, tmp_path):

@@ -61,13 +61,12 @@ class Parameter:
         """The value in the parameter's type, or BadInput saying what is wrong with it."""
         if isinstance(self.domain, Choice):
             if value not in self.domain.options or isinstance(value, bool) != (self.type is bool):
-                allowed = ", ".join(_show(o) for o in self.domain.options)
-                raise BadInput(f"{self.name} = {_show(value)} is not one of {allowed}.")
+                raise BadInput(f"{self.name} = {_show(value)} is not one of {self._options()}.")
             return value
         if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
             raise BadInput(f"{self.name} = {_show(value)} is not a finite number; {self._expected()}.")
         if self.type is int and value != int(value):
-            raise BadInput(f"{self.name} = {value} is not a whole number; {self._expected()}.")
+            raise BadInput(f"{self.name} = {_show(value)} is not a whole number; {self._expected()}.")
         if not self.domain.low <= value <= self.domain.high:
             raise BadInput(f"{self.name} = {value:g} is outside its range; {self._expected()}.")
         return self.type(value)
@@ -116,7 +115,12 @@ class Parameter:
         kind = {"int": int, "float": float, "str": str, "bool": bool}[record["type"]]
         return cls(record["name"], kind, record["default"], domain)
 
+    def _options(self) -> str:
+        return ", ".join(map(_show, self.domain.options))
+
     def _expected(self) -> str:
+        if isinstance(self.domain, Choice):
+            return f"give one of {self._options()}"
         kind = "a whole number" if self.type is int else "a number"
         return f"give {kind} from {self.domain.low:g} to {self.domain.high:g}"
 

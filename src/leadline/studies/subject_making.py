@@ -1,5 +1,6 @@
 """Making a subject of whatever a user has: an Equinox module, a Flax NNX module, or a function f(params, x)."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from leadline._messages import reason
 from leadline.evidence import BadInput
 from leadline.tangent import NetworkFunction
 from leadline.training import one_hot_squared_error
@@ -79,6 +81,10 @@ def as_subject(
     """
     if not rows >= FEWEST:
         raise BadInput(f"rows is {rows}; a study needs to look at {FEWEST} rows or more.")
+    if step_size is not None and not 0 < step_size < math.inf:
+        raise BadInput(f"The step size is {step_size}; give a finite number above 0, or leave it out.")
+    if batch is not None and batch < 1:
+        raise BadInput(f"The batch size is {batch}; give 1 or more, or leave it out.")
     function, weights = _opened(model, params)
     dtype = np.dtype(jnp.result_type(*jax.tree.leaves(weights)))
     seen = _checked_rows(train, "training", dtype)
@@ -173,15 +179,19 @@ def _batched(function: Callable, weights: PyTree, inputs: np.ndarray, mapped_fir
     """
     given, one = inputs.shape[1:], jax.ShapeDtypeStruct((3, *inputs.shape[1:]), inputs.dtype)
     arrangements = [None, (int(np.prod(given)),), (1, *given), (*given, 1)] if len(given) > 1 else [None]
-    reason = ""
+    why = ""
     for shape in arrangements:
         for mapped in (mapped_first, not mapped_first):
             apply = BatchOutputs(function, mapped, shape)
             try:
-                return apply, jax.eval_shape(apply, weights, one).shape[1]
+                outputs = jax.eval_shape(apply, weights, one)
             except Exception as error:  # whatever a user's network raises on inputs that it does not take
-                reason = reason or (str(error).strip().splitlines() or [type(error).__name__])[0]
-    raise BadInput(f"The network does not take inputs of shape {given}: {reason}")
+                why = why or reason(error)
+                continue
+            if not jnp.issubdtype(outputs.dtype, jnp.floating):
+                raise BadInput(f"The network's outputs have type {outputs.dtype}; a study needs real numbers (floats).")
+            return apply, outputs.shape[1]
+    raise BadInput(f"The network does not take inputs of shape {given}: {why}")
 
 
 def _checked_rows(given: Any, what: str, dtype: np.dtype) -> Rows:

@@ -16,7 +16,7 @@ from leadline.evidence import BadInput
 from leadline.training import recipes
 from leadline.training.recipes.run_directory import CONFIG, WEIGHTS
 
-from .named_functions import loaded_file
+from .named_functions import called, loaded_file
 from .subject import Subject, TrainingHistory
 from .subject_making import as_subject
 from .tables import Parts, parts_of, read_parts
@@ -154,7 +154,7 @@ def _of_run(wish: SubjectRequest, run: recipes.TrainedRun, name: str) -> Subject
 def _of_object(wish: SubjectRequest, notice: Callable[[str], None]) -> Subject:
     found = _object(wish.model)
     if callable(found) and not isinstance(found, eqx.Module) and _takes_nothing(found):
-        found = found()
+        found = called(found, wish.model)
     if isinstance(found, Subject):
         return found
     params = None
@@ -196,7 +196,8 @@ def _parts(wish: SubjectRequest, notice: Callable[[str], None]) -> Parts:
     source = wish.data or ""
     if ".py:" in source:
         found = _object(source)
-        return parts_of(found() if callable(found) and _takes_nothing(found) else found, source, seed=wish.seed)
+        found = called(found, source) if callable(found) and _takes_nothing(found) else found
+        return parts_of(found, source, seed=wish.seed)
     if source in datasets.CATALOGUE:
         return parts_of(datasets.load(source, notice=notice), source)
     if Path(source).suffix:

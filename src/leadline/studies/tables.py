@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leadline._files import reading
-from leadline._messages import unknown
+from leadline._messages import brief, unknown
 from leadline.evidence import BadInput
 
 TEST_SHARE = 0.2  # of the rows, where a file has no test part
@@ -84,7 +84,7 @@ def _named_parts(arrays: dict[str, Any], what: str, seed: int) -> Parts:
         if x in arrays and y in arrays:
             return split(np.asarray(arrays[x]), np.asarray(arrays[y]), seed=seed)
     raise BadInput(
-        f"{what} has the arrays {', '.join(arrays) or 'none'}; name them x_train, y_train, x_test, y_test, or x and y."
+        f"{what} has the arrays {brief(', '.join(arrays)) or 'none'}; name them x_train, y_train, x_test, y_test, or x and y."
     )
 
 
@@ -94,7 +94,7 @@ def _table(path: Path, target: str | None, seed: int) -> Parts:
     table = csv.read_csv(path) if path.suffix == ".csv" else parquet.read_table(path)
     names = _column_names(table, path)
     if target is None:
-        raise BadInput(f"{path} has the columns {', '.join(names)}; say with --target which one is to be predicted.")
+        raise BadInput(f"{path} has the columns {brief(', '.join(names))}; say with --target which one is to be predicted.")
     if target not in names:
         raise BadInput(unknown("column", target, names))
     if len(names) == 1:
@@ -109,7 +109,7 @@ def _column_names(table: Any, path: Path) -> list[str]:
         if not name.strip():
             raise BadInput(f"Column {place} of {path} has no name; give it one, or leave the column out.")
         if names.index(name) + 1 < place:
-            raise BadInput(f"{path} has the column {name} twice; give each column a name of its own.")
+            raise BadInput(f"{path} has the column {brief(name)} twice; give each column a name of its own.")
     return names
 
 
@@ -119,9 +119,9 @@ def _numbers(column: Any, name: str, path: Path) -> np.ndarray:
 
     kind = _complete(column, name, path).type
     if _holds_text(kind):
-        raise BadInput(f"The column {name} of {path} holds texts; leave it out or turn it into numbers.")
+        raise BadInput(f"The column {brief(name)} of {path} holds texts; leave it out or turn it into numbers.")
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-        raise BadInput(f"The column {name} of {path} holds values of type {kind}; turn them into numbers.")
+        raise BadInput(f"The column {brief(name)} of {path} holds values of type {kind}; turn them into numbers.")
     return column.to_numpy().astype(float)
 
 
@@ -143,5 +143,5 @@ def _holds_text(kind: Any) -> bool:
 
 def _complete(column: Any, name: str, path: Path) -> Any:
     if column.null_count:
-        raise BadInput(f"The column {name} of {path} lacks {column.null_count} values; remove or fill such rows.")
+        raise BadInput(f"The column {brief(name)} of {path} lacks {column.null_count} values; remove or fill such rows.")
     return column

@@ -5,14 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..settings import finite
+
 if TYPE_CHECKING:
     from leadline.training.recipes import Twin
 
 
 def wide(
     config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="A recipe, as for `leadline train`.")],
-    ridge: Annotated[float, typer.Option(help="Added to the kernel's diagonal, relative to its mean.")] = 1e-4,
-    memory: Annotated[float, typer.Option(help="GiB for a kernel matrix and its computation.")] = 2.0,
+    ridge: Annotated[
+        float, typer.Option(callback=finite, help="Added to the kernel's diagonal, relative to its mean.")
+    ] = 1e-4,
+    memory: Annotated[float, typer.Option(callback=finite, help="GiB for a kernel matrix and its computation.")] = 2.0,
     beside: Annotated[Path | None, typer.Option(help="A finished run of the recipe, to compare with.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
 ) -> int:

@@ -54,7 +54,7 @@ def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
     with reading(path, "IDX", "give it as it was published"):
         content = path.read_bytes()
         content = gzip.decompress(content) if content.startswith(_GZIP) else content
-    if content[:3] != b"\x00\x00\x08" or len(content) < 4 + 4 * content[3]:
+    if content[:3] != b"\x00\x00\x08" or len(content) < 4 or len(content) < 4 + 4 * content[3]:
         raise UnreadableFile(
             f"{path} is not an IDX file of unsigned bytes; it begins with {content[:4].hex()} instead of 000008."
         )
