@@ -84,7 +84,8 @@ def _named_parts(arrays: dict[str, Any], what: str, seed: int) -> Parts:
         if x in arrays and y in arrays:
             return split(np.asarray(arrays[x]), np.asarray(arrays[y]), seed=seed)
     raise BadInput(
-        f"{what} has the arrays {brief(', '.join(arrays)) or 'none'}; name them x_train, y_train, x_test, y_test, or x and y."
+        f"{what} has the arrays {brief(', '.join(arrays)) or 'none'}; "
+        "name them x_train, y_train, x_test, y_test, or x and y."
     )
 
 
@@ -94,7 +95,9 @@ def _table(path: Path, target: str | None, seed: int) -> Parts:
     table = csv.read_csv(path) if path.suffix == ".csv" else parquet.read_table(path)
     names = _column_names(table, path)
     if target is None:
-        raise BadInput(f"{path} has the columns {brief(', '.join(names))}; say with --target which one is to be predicted.")
+        raise BadInput(
+            f"{path} has the columns {brief(', '.join(names))}; say with --target which one is to be predicted."
+        )
     if target not in names:
         raise BadInput(unknown("column", target, names))
     if len(names) == 1:
@@ -143,5 +146,7 @@ def _holds_text(kind: Any) -> bool:
 
 def _complete(column: Any, name: str, path: Path) -> Any:
     if column.null_count:
-        raise BadInput(f"The column {brief(name)} of {path} lacks {column.null_count} values; remove or fill such rows.")
+        raise BadInput(
+            f"The column {brief(name)} of {path} lacks {column.null_count} values; remove or fill such rows."
+        )
     return column
