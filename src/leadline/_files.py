@@ -47,8 +47,7 @@ def reading(path: Path | str, kind: str, advice: str) -> Iterator[None]:
     except BadInput:
         raise
     except Exception as error:  # a damaged file can make a library raise anything
-        told = error.strerror or reason(error) if isinstance(error, OSError) else reason(error)
-        raise UnreadableFile(f"{path} cannot be read as {kind} ({told}); {advice}.") from error
+        raise UnreadableFile(f"{path} cannot be read as {kind} ({reason(error)}); {advice}.") from error
 
 
 def is_regular(path: Path | str) -> bool:
@@ -76,6 +75,7 @@ def is_regular(path: Path | str) -> bool:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to that takes its place at `path` when the block ends; until then the old content stays there."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    is_regular(path)  # a directory, a pipe or a cycle of links is not replaced
     for left in path.parent.glob(f"{path.name}.*.part"):  # by a process that was killed
         if time.time() - left.stat().st_mtime > _STALE_SECONDS:
             left.unlink(missing_ok=True)

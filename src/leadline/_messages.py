@@ -30,6 +30,8 @@ def reason(error: BaseException) -> str:
     >>> reason(ValueError("no\\nmore")), reason(KeyError("rows")), reason(MemoryError())
     ('no', "KeyError: 'rows'", 'MemoryError')
     """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     said = (str(error).strip().splitlines() or [""])[0].rstrip(".")
     if not said:
         return type(error).__name__

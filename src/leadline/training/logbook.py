@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .checkpoints import Checkpoints
+from .checkpoints import CHECKPOINTS, Checkpoints
 from .loop import State
 from .metrics_file import METRICS, MetricsFile, columns_of
 from .objectives import Sample
@@ -30,8 +30,8 @@ class Logbook:
         if directory is not None:
             place = Path(directory)
             self.metrics = MetricsFile(place / METRICS)
-            self.used = self.metrics.path.exists() or (place / "checkpoints").exists()
-            self.checkpoints = Checkpoints(place / "checkpoints", keep)
+            self.used = self.metrics.path.exists() or (place / CHECKPOINTS).exists()
+            self.checkpoints = Checkpoints(place / CHECKPOINTS, keep)
 
     def __enter__(self) -> "Logbook":
         return self

@@ -51,17 +51,20 @@ def _finite(directory: Path, recipe: object) -> float:
     """The test accuracy of a finished run of the same data and model."""
     import json
 
+    from leadline._files import reading
     from leadline.evidence.parameters import BadInput
-    from leadline.training.recipes import RecipeError, read_recipe
+    from leadline.training.recipes import read_recipe
+    from leadline.training.recipes.run_directory import RESULT
 
     try:
         there = read_recipe(directory / "config.toml")
-        record = json.loads((directory / "result.json").read_text(encoding="utf-8"))
-    except (RecipeError, OSError, ValueError):
+        with reading(directory / RESULT, "the result of a run", "train one with `leadline train`"):
+            accuracy = float(json.loads((directory / RESULT).read_text(encoding="utf-8"))["test_accuracy"])
+    except (OSError, ValueError):
         raise BadInput(f"{directory} has no finished run; train one with `leadline train`.") from None
     if (there.data, there.model) != (recipe.data, recipe.model):
         raise BadInput(f"{directory} holds a run on other data or of another model than this recipe's.")
-    return record["test_accuracy"]
+    return accuracy
 
 
 def _show(twin: "Twin", finite: float | None) -> None:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from leadline._messages import BadInput, reason
+
 from .acquisition import Debian, SourceFailed
 from .cache import cache_directory
 from .catalogue import CATALOGUE, Description, describe
@@ -140,8 +142,8 @@ def _keep(images: ByteImages, file: Path, notice: Callable[[str], None], *, rene
     try:
         if renew or not file.exists():
             write_array_file(file, images)
-    except OSError as error:
-        notice(f"Cannot keep a copy in {file} ({error.strerror}); make room, or set LEADLINE_CACHE to another place.")
+    except (OSError, BadInput) as error:
+        notice(f"Cannot keep a copy in {file} ({reason(error)}); make room, or set LEADLINE_CACHE to another place.")
     return images
 
 
