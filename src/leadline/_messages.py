@@ -1,9 +1,42 @@
-"""What to say of a name that does not exist."""
+"""What to say of a user's mistake: in one sentence, of bearable length."""
 
 import difflib
 from collections.abc import Iterable
 
 MUCH_LESS = 0.4  # likeness, from 0 to 1
+MOST_SHOWN = 80  # characters of a value, or of a library's reason, in a sentence
+
+
+class BadInput(ValueError):
+    """A user's mistake: its message is one sentence to print, without a traceback."""
+
+
+def brief(text: object, most: int = MOST_SHOWN) -> str:
+    """A text on one line, with its middle left out where it is longer than `most` characters.
+
+    >>> brief("short"), brief("x" * 20_000, 20)
+    ('short', 'xxxxxxxx ... xxxxxxx')
+    """
+    line = " ".join(str(text).split())
+    if len(line) <= most:
+        return line
+    first = most // 2 - 2
+    return f"{line[:first]} ... {line[len(line) - (most - first - 5) :]}"
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what an exception says, or its name where it says nothing.
+
+    >>> reason(ValueError("no\\nmore")), reason(KeyError("rows")), reason(MemoryError())
+    ('no', "KeyError: 'rows'", 'MemoryError')
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    said = (str(error).strip().splitlines() or [""])[0].rstrip(".")
+    if not said:
+        return type(error).__name__
+    plain = isinstance(error, ValueError | OSError | EOFError)
+    return brief(said if plain else f"{type(error).__name__}: {said}", 2 * MOST_SHOWN)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
@@ -12,7 +45,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     >>> unknown("dataset", "minst", ["digits", "mnist"])
     "There is no dataset 'minst'; did you mean mnist?"
     """
-    known = list(known)
+    known, name = [brief(k) for k in known], brief(name)
     near = _nearest(name, known) or [k for k in known if name in k][:3]
     if near:
         return f"There is no {kind} '{name}'; did you mean {' or '.join(near)}?"

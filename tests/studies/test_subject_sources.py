@@ -20,6 +20,10 @@ net = eqx.nn.MLP(4, 3, 8, 1, key=jax.random.key(0))
 def make(): return net
 pair = (lambda params, x: x @ params, jnp.ones((4, 3)))
 words = "no network"
+imaginary = (lambda params, x: x @ params + 1j, jnp.ones((4, 3)))
+decisions = (lambda params, x: x @ params > 0, jnp.ones((4, 3)))
+def raises(): raise RuntimeError("no rows\\ntoday")
+def leaves(): raise SystemExit(0)
 def scores(params, x): return x @ params
 """
 
@@ -126,7 +130,7 @@ def test_a_recipe_is_trained_once_in_the_directory_of_the_study(place):
         (SubjectRequest("nets.py:net", data="texts.csv", target="y"), "holds texts"),
         (SubjectRequest("nets.py:net", data="holes.csv", target="y"), "lacks 1 value"),
         (SubjectRequest("nets.py:net", data="none.npz"), "There is no file none.npz"),
-        (SubjectRequest("nets.py:net", data="torn.npz"), "cannot be read as .npz"),
+        (SubjectRequest("nets.py:net", data="torn.npz"), "cannot be read as NPZ"),
         (SubjectRequest("nets.py:net", data="rows.xls"), "is not a .npz, .csv or .parquet file"),
         (SubjectRequest("nets.py:net", data="few.npz"), "There are 8 training rows"),
         (SubjectRequest("nets.py:net", data="rows.npz", weights=Path("w.safetensors")), "is of another model"),
@@ -135,11 +139,21 @@ def test_a_recipe_is_trained_once_in_the_directory_of_the_study(place):
             "There is no file none.safetensors",
         ),
         (SubjectRequest("empty"), "empty has no finished run"),
+        (SubjectRequest("nets.py:net", data="leaving.py:rows"), "leaving.py does not run (SystemExit"),
+        (SubjectRequest("leaving.py:net", data="rows.npz"), "leaving.py does not run (SystemExit"),
+        (SubjectRequest("nets.py:net", data="nets.py:raises"), "does not run (RuntimeError: no rows today)"),
+        (SubjectRequest("nets.py:raises", data="rows.npz"), "does not run (RuntimeError: no rows today)"),
+        (SubjectRequest("nets.py:net", data="nets.py:leaves"), "does not run (SystemExit: 0)"),
+        (SubjectRequest("nets.py:imaginary", data="rows.npz"), "outputs have type complex"),
+        (SubjectRequest("nets.py:decisions", data="rows.npz"), "outputs have type bool"),
+        (SubjectRequest("nets.py:net", data="rows.npz", step=float("inf")), "The step size is inf"),
+        (SubjectRequest("nets.py:net", data="rows.npz", batch=0), "The batch size is 0"),
     ],
 )
 def test_what_cannot_be_studied_is_told_in_one_sentence(place, wish, told):
     (place / "empty").mkdir()
     (place / "broken.py").write_text("1 / 0")
+    (place / "leaving.py").write_text("exit()")
     (place / "texts.csv").write_text("a,y\nred,0\nblue,1\n")
     (place / "holes.csv").write_text("a,y\n1.5,0\n,1\n")
     (place / "torn.npz").write_bytes((place / "rows.npz").read_bytes()[:200])

@@ -22,6 +22,7 @@ from .commands.train import Stopped, train
 from .commands.wide import wide
 
 _INTERRUPTED = 130
+_MOST = 1000  # characters of a sentence, whatever a user typed
 
 app = typer.Typer(
     name="leadline",
@@ -49,9 +50,11 @@ app.command()(stress)
 
 def run() -> None:
     """Run the command line; a user's mistake is one sentence on stderr and exit code 2."""
-    from leadline.evidence.parameters import BadInput
+    from leadline._messages import BadInput
 
     try:
+        if sys.argv[-1:] == ["--"]:
+            raise BadInput("-- is followed by nothing; leave it out, or say what comes after it.")
         code = app(standalone_mode=False) or 0
     except typer.Exit as leave:
         code = leave.exit_code
@@ -72,5 +75,7 @@ def run() -> None:
 
 
 def _sentence(mistake: Exception) -> str:
+    from leadline._messages import brief
+
     message = mistake.format_message() if isinstance(mistake, TyperException) else str(mistake)
-    return " ".join(message.split())
+    return brief(message, _MOST)

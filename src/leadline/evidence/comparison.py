@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
+from leadline._records import fitting
+
 Value = float | int | bool | str
 
 
@@ -88,13 +90,13 @@ class Comparison:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Comparison":
         kept = {f.name: record[f.name] for f in fields(cls)}
-        kept["erratum"] = kept["erratum"] and Erratum(**kept["erratum"])
+        kept["erratum"] = None if kept["erratum"] is None else fitting(Erratum(**kept["erratum"]))
         for name in ("measured", "predicted", "slack"):
             kept[name] = _decode(kept[name])
         if kept["interval"] is not None:
             low, high = kept["interval"]
             kept["interval"] = (_decode(low), _decode(high))
-        return cls(**kept)
+        return fitting(cls(**kept))
 
 
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

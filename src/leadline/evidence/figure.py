@@ -8,6 +8,8 @@ from typing import Any
 
 import lazy_loader as lazy
 
+from leadline._records import fitting
+
 vl_convert = lazy.load("vl_convert")
 
 # Pictures without a browser have no fallback for single characters; this font has those of mathematics.
@@ -43,7 +45,7 @@ class Figure:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Figure":
-        return cls(record["title"], record["spec"])
+        return fitting(cls(record["title"], record["spec"]))
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
         return {"image/svg+xml": self.svg(), "text/plain": f"Figure({self.title!r})"}

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .comparison import Comparison, Verdict
+from leadline._records import fitting
+
+from .comparison import Comparison, Value, Verdict
 from .figure import Figure
 from .parameters import as_word
 
@@ -18,7 +20,7 @@ class Finding:
     """
 
     id: str
-    parameters: dict[str, Any]
+    parameters: dict[str, Value]
     seed: int
     comparisons: tuple[Comparison, ...] = ()
     figures: tuple[Figure, ...] = ()
@@ -79,7 +81,7 @@ class Finding:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Finding":
-        return cls(
+        found = cls(
             id=record["id"],
             parameters=record["parameters"],
             seed=record["seed"],
@@ -89,6 +91,7 @@ class Finding:
             seconds=record["seconds"],
             versions=record["versions"],
         )
+        return fitting(found)
 
     def dumps(self) -> str:
         """One line of strict JSON."""
@@ -106,5 +109,5 @@ class Finding:
 shown_as_html: Callable[[Finding], str] | None = None  # set by leadline.presentation, which stands above this package
 
 
-def task_key(id: str, parameters: dict[str, Any], seed: int) -> tuple:
+def task_key(id: str, parameters: dict[str, Value], seed: int) -> tuple:
     return (id, tuple(sorted(parameters.items())), seed)

@@ -9,13 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from leadline._messages import unknown
+from leadline._messages import BadInput, brief, unknown
 
 Value = int | float | bool | str
-
-
-class BadInput(ValueError):
-    """A user's mistake: its message is one sentence to print, without a traceback."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +61,12 @@ class Parameter:
         """The value in the parameter's type, or BadInput saying what is wrong with it."""
         if isinstance(self.domain, Choice):
             if value not in self.domain.options or isinstance(value, bool) != (self.type is bool):
-                allowed = ", ".join(_show(o) for o in self.domain.options)
-                raise BadInput(f"{self.name} = {_show(value)} is not one of {allowed}.")
+                raise BadInput(f"{self.name} = {_show(value)} is not one of {self._options()}.")
             return value
         if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
             raise BadInput(f"{self.name} = {_show(value)} is not a finite number; {self._expected()}.")
         if self.type is int and value != int(value):
-            raise BadInput(f"{self.name} = {value} is not a whole number; {self._expected()}.")
+            raise BadInput(f"{self.name} = {_show(value)} is not a whole number; {self._expected()}.")
         if not self.domain.low <= value <= self.domain.high:
             raise BadInput(f"{self.name} = {value:g} is outside its range; {self._expected()}.")
         return self.type(value)
@@ -86,7 +81,7 @@ class Parameter:
         try:
             number = float(text)
         except ValueError:
-            raise BadInput(f"{self.name} = '{text}' is not a number; {self._expected()}.") from None
+            raise BadInput(f"{self.name} = {_show(text)} is not a number; {self._expected()}.") from None
         return self.validate(int(number) if self.type is int and number.is_integer() else number)
 
     def at(self, position: float) -> Value:
@@ -120,7 +115,12 @@ class Parameter:
         kind = {"int": int, "float": float, "str": str, "bool": bool}[record["type"]]
         return cls(record["name"], kind, record["default"], domain)
 
+    def _options(self) -> str:
+        return ", ".join(map(_show, self.domain.options))
+
     def _expected(self) -> str:
+        if isinstance(self.domain, Choice):
+            return f"give one of {self._options()}"
         kind = "a whole number" if self.type is int else "a number"
         return f"give {kind} from {self.domain.low:g} to {self.domain.high:g}"
 
@@ -175,4 +175,4 @@ def _finite(value: float) -> bool:
 
 
 def _show(value: Any) -> str:
-    return f"'{value}'" if isinstance(value, str) else as_word(value)
+    return f"'{brief(value)}'" if isinstance(value, str) else brief(as_word(value))

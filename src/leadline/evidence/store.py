@@ -2,9 +2,11 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+
+from leadline._files import is_regular
+from leadline._records import append_line, read_lines
 
 from .finding import Finding
 from .parameters import BadInput
@@ -31,7 +33,7 @@ class RunDirectory:
 
     def existing(self) -> "RunDirectory":
         """This directory, which a user named to read from; BadInput if no run has left findings there."""
-        if not self.file.is_file():
+        if not is_regular(self.file):
             raise BadInput(f"There is no {FINDINGS} in {self.path}; give a directory of `leadline check --out`.")
         return self
 
@@ -45,6 +47,7 @@ class RunDirectory:
             raise BadInput(f"Cannot write to {self.path} ({error.strerror}); choose another directory.") from None
         try:
             _hold(lock, self.path)
+            is_regular(self.file)  # what is none of ours is refused before anything runs
             yield self
         finally:
             os.close(lock)
@@ -68,51 +71,14 @@ class RunDirectory:
 
     def clear(self) -> None:
         """Forget the findings."""
-        self.file.unlink(missing_ok=True)
+        if is_regular(self.file):
+            self.file.unlink()
 
     def discard(self) -> None:
         """Remove the directory, which must hold nothing but findings."""
         self.clear()
         (self.path / _LOCK).unlink(missing_ok=True)
         self.path.rmdir()
-
-
-def read_lines(file: Path, loads: Callable[[str], Any]) -> tuple[list[Any], int]:
-    """Every line of a file that `loads` can read, in order, and how many it could not."""
-    found, damaged = [], 0
-    try:
-        lines = file.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return [], 0
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            found.append(loads(line.decode()))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            damaged += 1
-    return found, damaged
-
-
-def append_line(file: Path, text: str) -> None:
-    """Add a line and wait until it is on the disk; a write that fails (a full disk) leaves the file as it was."""
-    line = text.encode() + b"\n"
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            line = b"\n" + line  # the line before was torn by a kill
-        try:
-            if os.write(descriptor, line) != len(line):
-                raise OSError(28, "No space left on device")
-            os.fsync(descriptor)
-        except OSError as error:
-            os.ftruncate(descriptor, size)
-            raise BadInput(
-                f"Cannot write to {file} ({error.strerror}); make room and run the same command to go on."
-            ) from None
-    finally:
-        os.close(descriptor)
 
 
 def _hold(descriptor: int, path: Path) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from leadline._messages import unknown
-from leadline.evidence.parameters import BadInput
+from leadline._messages import MOST_SHOWN, BadInput, brief, unknown
+
+USERS_ERRORS = (Exception, SystemExit)  # of code of a user's: exit() must not end the command as if all were well
 
 
 def named_function(name: str) -> Callable:
@@ -49,11 +50,23 @@ def loaded_file(path: Path) -> Any:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file raises is one sentence
-        raise BadInput(f"{path} does not run ({type(error).__name__}: {error}); mend it and try again.") from None
+    except USERS_ERRORS as error:
+        raise BadInput(f"{path} does not run ({_told(error)}); mend it and try again.") from None
     finally:
         sys.path.pop(0)
     return module
+
+
+def called(function: Callable, name: str) -> Any:
+    """What a user's function without arguments gives; whatever it raises is one sentence."""
+    try:
+        return function()
+    except USERS_ERRORS as error:
+        raise BadInput(f"{name} does not run ({_told(error)}); mend it and try again.") from None
+
+
+def _told(error: BaseException) -> str:
+    return brief(f"{type(error).__name__}: {error}", 2 * MOST_SHOWN)
 
 
 def read_settings(settings: Mapping[str, str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from leadline._files import write_whole
 from leadline._messages import unknown
+from leadline._records import fitting
 from leadline.evidence import BadInput, Finding
 from leadline.evidence.comparison import json_number
 
@@ -156,9 +157,9 @@ def card_record(card: Card, *, figures: bool = True) -> dict[str, Any]:
 
 
 def card_from(record: dict[str, Any]) -> Card:
-    """The card of a record; KeyError, TypeError or ValueError where it is not one."""
+    """The card of a record; one of `_records.UNREADABLE` where it is not one."""
     finding = Finding.from_json(record["finding"])
-    return Card(
+    card = Card(
         replace(finding, asked=record["finding"]["command"]),
         record["question"],
         record["formula"],
@@ -166,9 +167,10 @@ def card_from(record: dict[str, Any]) -> Card:
         tuple(record["sources"]),
         tuple(record["entries"]),
         record["numbers"],
-        None if record["meaning"] is None else Meaning(**record["meaning"]),
+        None if record["meaning"] is None else fitting(Meaning(**record["meaning"])),
         record["skipped"],
     )
+    return fitting(card)
 
 
 def _strict(value: Any) -> Any:

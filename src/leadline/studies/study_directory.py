@@ -10,8 +10,9 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from leadline._files import is_regular
+from leadline._records import UNREADABLE, append_line, read_lines
 from leadline.evidence import RunDirectory
-from leadline.evidence.store import append_line, read_lines
 
 from .card import Card
 from .program_versions import program_versions
@@ -31,6 +32,7 @@ class StudyDirectory:
     def open(self) -> Iterator["StudyDirectory"]:
         """Create the directory and hold it, so that no second study writes to it meanwhile."""
         with RunDirectory(self.path).open():
+            is_regular(self.path / CARDS)
             yield self
 
     def done(self, subject: Subject) -> dict[str, Card]:
@@ -39,7 +41,7 @@ class StudyDirectory:
         records, _ = read_lines(self.path / CARDS, json.loads)
         cards = {}
         for record in records:
-            with contextlib.suppress(KeyError, TypeError, ValueError):
+            with contextlib.suppress(*UNREADABLE):
                 if record["fingerprint"] == mark and not record["card"]["finding"]["error"]:
                     card = card_from(record["card"])
                     cards[card.name] = card
@@ -52,7 +54,8 @@ class StudyDirectory:
 
     def clear(self) -> None:
         """Forget the cards."""
-        (self.path / CARDS).unlink(missing_ok=True)
+        if is_regular(self.path / CARDS):
+            (self.path / CARDS).unlink()
 
 
 @functools.lru_cache(maxsize=2)

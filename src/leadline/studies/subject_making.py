@@ -1,6 +1,7 @@
 """Making a subject of whatever a user has: any network that `as_apply` takes, its data and its loss."""
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from leadline._messages import reason
 from leadline._network import Network, as_apply
 from leadline.evidence import BadInput
 from leadline.training import one_hot_squared_error
@@ -76,6 +78,10 @@ def as_subject(
     """
     if not rows >= FEWEST:
         raise BadInput(f"rows is {rows}; a study needs to look at {FEWEST} rows or more.")
+    if step_size is not None and not 0 < step_size < math.inf:
+        raise BadInput(f"The step size is {step_size}; give a finite number above 0, or leave it out.")
+    if batch is not None and batch < 1:
+        raise BadInput(f"The batch size is {batch}; give 1 or more, or leave it out.")
     network = _opened(model)
     weights = network.params
     dtype = np.dtype(jnp.result_type(*jax.tree.leaves(weights)))
@@ -145,15 +151,19 @@ def _batched(model: Any, network: Network, inputs: np.ndarray) -> tuple[Callable
     given, one = inputs.shape[1:], jax.ShapeDtypeStruct((3, *inputs.shape[1:]), inputs.dtype)
     arrangements = [None, (int(np.prod(given)),), (1, *given), (*given, 1)] if len(given) > 1 else [None]
     other = _opened(model, batched=getattr(network.apply, "mapped", False)).apply
-    reason = ""
+    why = ""
     for shape in arrangements:
         for function in (network.apply, other):
             apply = FlatOutputs(function, shape)
             try:
-                return apply, jax.eval_shape(apply, network.params, one).shape[1]
+                outputs = jax.eval_shape(apply, network.params, one)
             except Exception as error:  # whatever a user's network raises on inputs that it does not take
-                reason = reason or (str(error).strip().splitlines() or [type(error).__name__])[0]
-    raise BadInput(f"The network does not take inputs of shape {given}: {reason}")
+                why = why or reason(error)
+                continue
+            if not jnp.issubdtype(outputs.dtype, jnp.floating):
+                raise BadInput(f"The network's outputs have type {outputs.dtype}; a study needs real numbers (floats).")
+            return apply, outputs.shape[1]
+    raise BadInput(f"The network does not take inputs of shape {given}: {why}")
 
 
 def _checked_rows(given: Any, what: str, dtype: np.dtype) -> Rows:

@@ -16,7 +16,7 @@ from leadline.evidence import BadInput
 from leadline.training import recipes
 from leadline.training.recipes.run_directory import CONFIG, WEIGHTS
 
-from .named_functions import loaded_file
+from .named_functions import called, loaded_file
 from .subject import Subject, TrainingHistory
 from .subject_making import as_subject
 from .tables import Parts, parts_of, read_parts
@@ -72,7 +72,7 @@ def open_subject(
     """The subject that a user asks for; one that is given as a recipe is trained first, in `directory`, resumably."""
     try:
         return _opened(wish, directory, progress, notice)
-    except (recipes.RecipeError, recipes.RunExists, datasets.DataUnavailable) as mistake:
+    except datasets.DataUnavailable as mistake:
         raise BadInput(str(mistake)) from None
     except training.Diverged as failure:
         raise BadInput(f"The training of {wish.model} diverged: {failure}") from None
@@ -154,7 +154,7 @@ def _of_run(wish: SubjectRequest, run: recipes.TrainedRun, name: str) -> Subject
 def _of_object(wish: SubjectRequest, notice: Callable[[str], None]) -> Subject:
     found = _object(wish.model)
     if callable(found) and not isinstance(found, eqx.Module) and _takes_nothing(found):
-        found = found()
+        found = called(found, wish.model)
     if isinstance(found, Subject):
         return found
     if callable(found) and type(found).__name__ == "function":
@@ -184,15 +184,16 @@ def _weighted(model: Any, weights: Path | None) -> Any:
         return (_weighted(module, weights), values) if stateful else (module, _weighted(values, weights))
     try:
         return training.load_weights(weights, model)
-    except (ValueError, OSError) as mistake:
-        raise BadInput(str(mistake)) from None
+    except FileNotFoundError as absent:
+        raise BadInput(str(absent)) from None
 
 
 def _parts(wish: SubjectRequest, notice: Callable[[str], None]) -> Parts:
     source = wish.data or ""
     if ".py:" in source:
         found = _object(source)
-        return parts_of(found() if callable(found) and _takes_nothing(found) else found, source, seed=wish.seed)
+        found = called(found, source) if callable(found) and _takes_nothing(found) else found
+        return parts_of(found, source, seed=wish.seed)
     if source in datasets.CATALOGUE:
         return parts_of(datasets.load(source, notice=notice), source)
     if Path(source).suffix:

@@ -1,15 +1,20 @@
 """Data of a study from files: .npz arrays, .csv and .parquet tables with a target column, Python objects."""
 
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from leadline._messages import unknown
+from leadline._files import reading
+from leadline._messages import brief, unknown
 from leadline.evidence import BadInput
 
 TEST_SHARE = 0.2  # of the rows, where a file has no test part
+_ADVICE = {
+    ".npz": "write it with numpy.savez",
+    ".csv": "write it as text in UTF-8, its first line the names of the columns",
+    ".parquet": "write it with columns of numbers, and of numbers or texts to predict",
+}
 _NAMES = (("inputs", "targets"), ("x", "y"), ("X", "y"), ("images", "labels"), ("data", "target"))
 
 
@@ -22,12 +27,13 @@ class Parts(NamedTuple):
 
 def read_parts(path: Path, target: str | None = None, *, seed: int = 0) -> Parts:
     """The rows of a .npz, .csv or .parquet file; a fifth of them, drawn by `seed`, become test rows if it has none."""
-    readers = {".npz": _arrays, ".csv": _table, ".parquet": _table}
-    if path.suffix not in readers:
+    if path.suffix not in _ADVICE:
         raise BadInput(f"{path} is not a .npz, .csv or .parquet file; give one of these, or the name of a dataset.")
-    if not path.is_file():
-        raise BadInput(f"There is no file {path}.")
-    return readers[path.suffix](path, target, seed)
+    try:
+        with reading(path, path.suffix[1:].upper(), _ADVICE[path.suffix]):
+            return _arrays(path, seed) if path.suffix == ".npz" else _table(path, target, seed)
+    except FileNotFoundError as absent:
+        raise BadInput(str(absent)) from None
 
 
 def parts_of(found: Any, what: str, *, seed: int = 0) -> Parts:
@@ -60,14 +66,12 @@ def split(inputs: np.ndarray, targets: np.ndarray, *, seed: int) -> Parts:
     return Parts((inputs[rest], targets[rest]), (inputs[tests], targets[tests]) if len(tests) else None)
 
 
-def _arrays(path: Path, target: str | None, seed: int) -> Parts:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return _named_parts({name: file[name] for name in file.files}, str(path), seed)
-    except BadInput:
-        raise
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise BadInput(f"{path} cannot be read as .npz ({error}); write it anew with numpy.savez.") from None
+def _arrays(path: Path, seed: int) -> Parts:
+    with path.open("rb") as file:  # which NumPy would leave open where it is damaged
+        found = np.load(file, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            raise BadInput(f"{path} is a single array; write inputs and targets into one file with numpy.savez.")
+        return _named_parts(dict(found), str(path), seed)
 
 
 def _named_parts(arrays: dict[str, Any], what: str, seed: int) -> Parts:
@@ -80,38 +84,69 @@ def _named_parts(arrays: dict[str, Any], what: str, seed: int) -> Parts:
         if x in arrays and y in arrays:
             return split(np.asarray(arrays[x]), np.asarray(arrays[y]), seed=seed)
     raise BadInput(
-        f"{what} has the arrays {', '.join(arrays) or 'none'}; name them x_train, y_train, x_test, y_test, or x and y."
+        f"{what} has the arrays {brief(', '.join(arrays)) or 'none'}; "
+        "name them x_train, y_train, x_test, y_test, or x and y."
     )
 
 
 def _table(path: Path, target: str | None, seed: int) -> Parts:
-    from pyarrow import ArrowException, csv, parquet
+    from pyarrow import csv, parquet
 
-    try:
-        table = csv.read_csv(path) if path.suffix == ".csv" else parquet.read_table(path)
-    except (ArrowException, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BadInput(f"{path} cannot be read as {path.suffix[1:]} ({reason}).") from None
-    names = table.column_names
+    table = csv.read_csv(path) if path.suffix == ".csv" else parquet.read_table(path)
+    names = _column_names(table, path)
     if target is None:
-        raise BadInput(f"{path} has the columns {', '.join(names)}; say with --target which one is to be predicted.")
+        raise BadInput(
+            f"{path} has the columns {brief(', '.join(names))}; say with --target which one is to be predicted."
+        )
     if target not in names:
         raise BadInput(unknown("column", target, names))
-    columns = {name: _column(table, name, path) for name in names}
-    labels = columns.pop(target)
-    if not columns:
+    if len(names) == 1:
         raise BadInput(f"{path} has no column besides {target}; the network needs inputs.")
-    for name, column in columns.items():
-        if column.dtype.kind not in "biuf":
-            raise BadInput(f"The column {name} of {path} holds texts; leave it out or turn it into numbers.")
-    if labels.dtype.kind not in "biuf":
-        labels = np.unique(labels, return_inverse=True)[1]
-    return split(np.stack([column.astype(float) for column in columns.values()], axis=1), labels, seed=seed)
+    columns = [_numbers(table.column(name), name, path) for name in names if name != target]
+    return split(np.stack(columns, axis=1), _labels(table.column(target), target, path), seed=seed)
 
 
-def _column(table: Any, name: str, path: Path) -> np.ndarray:
-    column = table.column(name)
+def _column_names(table: Any, path: Path) -> list[str]:
+    names = list(table.column_names)
+    for place, name in enumerate(names, 1):
+        if not name.strip():
+            raise BadInput(f"Column {place} of {path} has no name; give it one, or leave the column out.")
+        if names.index(name) + 1 < place:
+            raise BadInput(f"{path} has the column {brief(name)} twice; give each column a name of its own.")
+    return names
+
+
+def _numbers(column: Any, name: str, path: Path) -> np.ndarray:
+    """A column of inputs: numbers or truth values, all of them there."""
+    from pyarrow import types
+
+    kind = _complete(column, name, path).type
+    if _holds_text(kind):
+        raise BadInput(f"The column {brief(name)} of {path} holds texts; leave it out or turn it into numbers.")
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+        raise BadInput(f"The column {brief(name)} of {path} holds values of type {kind}; turn them into numbers.")
+    return column.to_numpy().astype(float)
+
+
+def _labels(column: Any, name: str, path: Path) -> np.ndarray:
+    """The column that is to be predicted: numbers as they are, texts as the numbers of their sorted order."""
+    if not _holds_text(_complete(column, name, path).type):
+        values = _numbers(column, name, path)
+        whole = column.to_numpy()
+        return whole if whole.dtype.kind in "biu" else values
+    return np.unique(np.array(column.to_pylist(), dtype=str), return_inverse=True)[1]
+
+
+def _holds_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind)
+
+
+def _complete(column: Any, name: str, path: Path) -> Any:
     if column.null_count:
-        raise BadInput(f"The column {name} of {path} lacks {column.null_count} values; remove or fill such rows.")
-    values = column.to_numpy()
-    return values.astype(str) if values.dtype.kind == "O" else values
+        raise BadInput(
+            f"The column {brief(name)} of {path} lacks {column.null_count} values; remove or fill such rows."
+        )
+    return column

@@ -15,6 +15,8 @@ from .weights import first_difference, named_arrays, shapes, with_arrays
 
 Tree = TypeVar("Tree", bound=PyTree)
 
+CHECKPOINTS = "checkpoints"  # the directory of them in that of a run
+
 
 class StorageFull(OSError):
     """There was no room for a checkpoint or a line of metrics; what was written before is whole."""

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from .checkpoints import Checkpoints
+from .checkpoints import CHECKPOINTS, Checkpoints
 from .engine.epochs import State
 from .metrics_file import METRICS, MetricsFile, columns_of
 from .records_files import RECORDS, RecordsFiles, joined
@@ -34,8 +34,8 @@ class Logbook:
             place = Path(directory)
             self.metrics = MetricsFile(place / METRICS)
             self.records_files = RecordsFiles(place / RECORDS)
-            self.used = self.metrics.path.exists() or (place / "checkpoints").exists()
-            self.checkpoints = Checkpoints(place / "checkpoints", keep)
+            self.used = self.metrics.path.exists() or (place / CHECKPOINTS).exists()
+            self.checkpoints = Checkpoints(place / CHECKPOINTS, keep)
 
     def __enter__(self) -> "Logbook":
         return self

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from leadline._files import write_whole
+from leadline._files import is_regular, write_whole
+from leadline._messages import BadInput, brief
+from leadline._records import UNREADABLE
 
 from .checkpoints import StorageFull, out_of_space
 
@@ -32,6 +34,7 @@ class MetricsFile:
 
     def append(self, record: dict[str, float]) -> None:
         """Add a line and wait until it is on the disk."""
+        is_regular(self.path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as file:
@@ -50,24 +53,33 @@ class MetricsFile:
     def read(self) -> list[dict[str, float]]:
         """The whole records, in order, up to the first line that is not one (the last, if a write was cut off)."""
         records: list[dict[str, float]] = []
-        if self.path.exists():
+        if is_regular(self.path):
             for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
                 try:
-                    record = json.loads(line)
-                except ValueError:
+                    records.append(_record(line, len(records) + 1))
+                except UNREADABLE:
                     break
-                if not isinstance(record, dict) or record.get("epoch") != len(records) + 1:
-                    break
-                records.append(record)
         return records
 
     def cut(self, epochs: int) -> list[dict[str, float]]:
         """Keep the records of the first `epochs` epochs alone, in the file too, and return them."""
         records = self.read()[:epochs]
         if len(records) < epochs:
-            raise ValueError(
+            raise BadInput(
                 f"{self.path} has {len(records)} whole records, but the checkpoint is of epoch {epochs}; "
                 "restore the file or start in another directory."
             )
         write_whole(self.path, "".join(json.dumps(record) + "\n" for record in records).encode())
         return records
+
+
+def _record(line: str, epoch: int) -> dict[str, float]:
+    """The numbers of an epoch by name; ValueError where the line does not hold them."""
+    record = json.loads(line)
+    if not isinstance(record, dict) or record.get("epoch") != epoch or not all(map(_is_number, record.values())):
+        raise ValueError(f"This is no record of epoch {epoch}: {brief(line)}")
+    return record
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from leadline._files import write_whole
+from leadline._files import reading, write_whole
+from leadline._messages import BadInput
 
 Model = TypeVar("Model", bound=PyTree)
 
@@ -25,7 +26,7 @@ def named_arrays(tree: PyTree) -> dict[str, np.ndarray]:
 
 
 def with_arrays(tree: Model, arrays: dict[str, np.ndarray], source: str, *, rows: bool = False) -> Model:
-    """The pytree with its arrays replaced by those of the same names; ValueError names the first that does not fit.
+    """The pytree with its arrays replaced by those of the same names; BadInput names the first that does not fit.
 
     With `rows` there may be other numbers of rows than in the pytree.
     """
@@ -35,7 +36,7 @@ def with_arrays(tree: Model, arrays: dict[str, np.ndarray], source: str, *, rows
     else:
         difference = first_difference(shapes(own), shapes(arrays))
     if difference:
-        raise ValueError(f"{source} is of another model: {difference}.")
+        raise BadInput(f"{source} is of another model: {difference}.")
     dynamic, static = eqx.partition(tree, eqx.is_array)
     leaves, structure = jax.tree_util.tree_flatten_with_path(dynamic)
     found = [_as_before(arrays[_name(path)], leaf) for path, leaf in leaves]
@@ -78,15 +79,10 @@ def load_weights(path: str | Path, model: Model, *, rows: bool = False) -> Model
 
     With `rows` the file may have other numbers of rows, the first axis of every array.
     """
-    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    try:
+    with reading(path, "safetensors", "give a safetensors file, whole as it was exported"):
         arrays = load_file(path)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {path}; give the path of a safetensors file.") from None
-    except SafetensorError as error:
-        raise ValueError(f"{path} is not a whole safetensors file ({error}); export the weights again.") from error
     return with_arrays(model, arrays, str(path), rows=rows)
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from leadline._files import whole_file
+from leadline._files import is_regular, whole_file
+from leadline._records import UNREADABLE, append_line
 from leadline.evidence import BadInput, Entry, Finding, RunDirectory, Task, entries, entry, versions
-from leadline.evidence.store import append_line
 from leadline.presentation.gallery import finding_tone
 from leadline.presentation.words import finding_verdict, mark
 
@@ -118,7 +118,7 @@ class KnownFindings:
         """Index the own file, after dropping what other versions wrote to it once that is much."""
         try:
             own.parent.mkdir(parents=True, exist_ok=True)
-            if own.exists():
+            if is_regular(own):
                 self._read = self._index(own)
                 kept = [p for p in self._places.values() if p.file == own]
                 if own.stat().st_size - sum(p.length + 1 for p in kept) > _WASTE:
@@ -126,7 +126,7 @@ class KnownFindings:
                     with whole_file(own) as file:
                         file.writelines(line + b"\n" for line in lines)
                     self._read = self._index(own)
-        except OSError as failure:
+        except (OSError, BadInput) as failure:
             _log.warning("Findings are not kept on the disk: %s", failure)
             self._own = None
 
@@ -150,7 +150,7 @@ def _without_figures(line: bytes) -> Finding | None:
     try:
         finding = Finding.from_json(json.loads(line) | {"figures": []})
         hash(finding.key)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except UNREADABLE:
         return None
     return finding if finding.versions == _versions_now(finding.id) else None
 
@@ -167,7 +167,7 @@ def _load(place: _Place, key: tuple) -> Finding | None:
     """The finding at a place; None if something else is there by now."""
     try:
         finding = Finding.loads(_bytes(place).decode())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, *UNREADABLE):
         return None
     return finding if finding.key == key else None
 

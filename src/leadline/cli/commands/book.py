@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..settings import finite
+
 if TYPE_CHECKING:
     from leadline.evidence.finding import Finding
     from leadline.evidence.runner import Task
@@ -19,7 +21,9 @@ def book(
     chapter: Annotated[str, typer.Option(help="Run only this chapter; other pages show what is known already.")] = "",
     slow: Annotated[bool, typer.Option("--slow", help="Run slow entries too.")] = False,
     jobs: Annotated[int, typer.Option(min=0, max=256, help="Worker processes; 0: one a core.")] = 0,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds an entry may take (10 times that if slow).")] = 120,
+    timeout: Annotated[
+        float, typer.Option(callback=finite, min=0.1, help="Seconds an entry may take (10 times that if slow).")
+    ] = 120,
 ) -> int:
     """Write a static site of all entries, with findings and figures: for any web server, or to open from the disk."""
     from leadline import claims

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..settings import finite
+
 if TYPE_CHECKING:
     from leadline.evidence.registry import Entry
     from leadline.evidence.runner import Task
@@ -19,7 +21,9 @@ def check(
     set: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all randomness.")] = 0,
     jobs: Annotated[int, typer.Option(min=0, max=256, help="Worker processes; 0: one a core.")] = 0,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds an entry may take (10 times that if slow).")] = 120,
+    timeout: Annotated[
+        float, typer.Option(callback=finite, min=0.1, help="Seconds an entry may take (10 times that if slow).")
+    ] = 120,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
     out: Annotated[Path | None, typer.Option(help="Keep findings, figures and an index.html here.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run again what the --out directory already has.")] = False,

@@ -4,10 +4,12 @@ from typing import Annotated
 
 import typer
 
+from ..settings import finite
+
 
 def falsify(
     id: Annotated[str, typer.Argument(help="The id of an entry.")],
-    budget: Annotated[float, typer.Option(min=1, help="Seconds to search.")] = 60,
+    budget: Annotated[float, typer.Option(callback=finite, min=1, help="Seconds to search.")] = 60,
     jobs: Annotated[int, typer.Option(min=0, max=256, help="Worker processes; 0: one a core.")] = 0,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the search.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ..settings import finite
+
 
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on; others than 127.0.0.1 let others in.")] = (
@@ -22,7 +24,9 @@ def serve(
     ] = None,
     findings: Annotated[Path | None, typer.Option(help="Show the findings of this `check --out` directory.")] = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Runs at a time.")] = 2,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a run may take (10 times that if slow).")] = 120,
+    timeout: Annotated[
+        float, typer.Option(callback=finite, min=0.1, help="Seconds a run may take (10 times that if slow).")
+    ] = 120,
     open: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open the browser; else if this is a terminal.")
     ] = None,

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..settings import finite
+
 if TYPE_CHECKING:
     from leadline.studies import Card, Report, SubjectRequest
 
@@ -24,7 +26,9 @@ def study(
     target: Annotated[str | None, typer.Option(help="The column of a table that is to be predicted.")] = None,
     weights: Annotated[Path | None, typer.Option(help="A safetensors file with the network's weights.")] = None,
     loss: Annotated[str | None, typer.Option(help="cross-entropy or squared; else as the targets suggest.")] = None,
-    step: Annotated[float | None, typer.Option(min=0, help="The step size it was trained with.")] = None,
+    step: Annotated[
+        float | None, typer.Option(callback=finite, min=0, help="The step size it was trained with.")
+    ] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="The batch size it was trained with.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Use this instrument alone; may be repeated.")] = None,
     against: Annotated[str | None, typer.Option(help="A second subject, to be shown beside the first.")] = None,

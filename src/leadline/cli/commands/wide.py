@@ -5,14 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..settings import finite
+
 if TYPE_CHECKING:
     from leadline.training.recipes import Twin
 
 
 def wide(
     config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="A recipe, as for `leadline train`.")],
-    ridge: Annotated[float, typer.Option(help="Added to the kernel's diagonal, relative to its mean.")] = 1e-4,
-    memory: Annotated[float, typer.Option(help="GiB for a kernel matrix and its computation.")] = 2.0,
+    ridge: Annotated[
+        float, typer.Option(callback=finite, help="Added to the kernel's diagonal, relative to its mean.")
+    ] = 1e-4,
+    memory: Annotated[float, typer.Option(callback=finite, help="GiB for a kernel matrix and its computation.")] = 2.0,
     beside: Annotated[Path | None, typer.Option(help="A finished run of the recipe, to compare with.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
 ) -> int:
@@ -47,17 +51,20 @@ def _finite(directory: Path, recipe: object) -> float:
     """The test accuracy of a finished run of the same data and model."""
     import json
 
+    from leadline._files import reading
     from leadline.evidence.parameters import BadInput
-    from leadline.training.recipes import RecipeError, read_recipe
+    from leadline.training.recipes import read_recipe
+    from leadline.training.recipes.run_directory import RESULT
 
     try:
         there = read_recipe(directory / "config.toml")
-        record = json.loads((directory / "result.json").read_text(encoding="utf-8"))
-    except (RecipeError, OSError, ValueError):
+        with reading(directory / RESULT, "the result of a run", "train one with `leadline train`"):
+            accuracy = float(json.loads((directory / RESULT).read_text(encoding="utf-8"))["test_accuracy"])
+    except (OSError, ValueError):
         raise BadInput(f"{directory} has no finished run; train one with `leadline train`.") from None
     if (there.data, there.model) != (recipe.data, recipe.model):
         raise BadInput(f"{directory} holds a run on other data or of another model than this recipe's.")
-    return record["test_accuracy"]
+    return accuracy
 
 
 def _show(twin: "Twin", finite: float | None) -> None:

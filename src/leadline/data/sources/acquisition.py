@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from leadline._messages import reason
+
 from .image_files import ByteImages, Layout, files_in, planes_last, unpack
 
 _SECONDS = 1200  # of a download on a slow line
@@ -146,8 +148,8 @@ class OpenMl:
             with np.load(folder / "openml.npz", allow_pickle=False) as arrays:
                 inputs, labels = arrays["inputs"], arrays["labels"]
             inputs = planes_last(inputs) if len(self.shape) == 3 else inputs.reshape(-1, *self.shape)
-        except (OSError, ValueError, KeyError):
-            raise SourceFailed("OpenML gave something else") from None
+        except Exception as error:  # whatever NumPy makes of what came
+            raise SourceFailed(f"OpenML gave something else ({reason(error)})") from None
         n = self.train
         return ByteImages(inputs[:n], labels[:n], inputs[n:], labels[n:])
 
@@ -168,6 +170,6 @@ def _read(layout: Layout, folder: Path, source: Source) -> ByteImages:
     if not files:
         raise SourceFailed(f"the {source} does not have the files {', '.join(layout.files)}")
     try:
-        return layout.read(files)
+        return layout.images(files)
     except (ValueError, OSError) as error:
         raise SourceFailed(str(error).rstrip(".")) from None

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from leadline._messages import BadInput, reason
+
 from .acquisition import Debian, SourceFailed
 from .cache import cache_directory
 from .catalogue import CATALOGUE, Description, describe
@@ -132,7 +134,7 @@ def _bytes(description: Description, path: Path | None, notice: Callable[[str], 
     except FileNotFoundError:
         pass
     except (ValueError, DataUnavailable) as damage:
-        notice(f"{str(damage).rstrip('.')}; it is fetched anew.")
+        notice(f"{damage} It is fetched anew.")
     return _keep(_from_clients(description, notice), kept, notice)
 
 
@@ -140,8 +142,8 @@ def _keep(images: ByteImages, file: Path, notice: Callable[[str], None], *, rene
     try:
         if renew or not file.exists():
             write_array_file(file, images)
-    except OSError as error:
-        notice(f"Cannot keep a copy in {file} ({error.strerror}); make room, or set LEADLINE_CACHE to another place.")
+    except (OSError, BadInput) as error:
+        notice(f"Cannot keep a copy in {file} ({reason(error)}); make room, or set LEADLINE_CACHE to another place.")
     return images
 
 
@@ -199,7 +201,7 @@ def _read(description: Description, files: list[Path]) -> ByteImages:
     if files[0].suffix == ".npz":
         return read_array_file(files[0])
     names = tuple(f.name.removesuffix(".gz") for f in files)
-    return next(layout for layout in description.layouts if layout.files == names).read(files)
+    return next(layout for layout in description.layouts if layout.files == names).images(files)
 
 
 def _wanted(description: Description) -> str:

@@ -3,9 +3,8 @@
 import gzip
 import hashlib
 import json
+import math
 import tarfile
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import UInt8
 
-from leadline._files import whole_file
+from leadline._files import UnreadableFile, is_regular, reading, whole_file
+from leadline._messages import brief
 
 _GZIP = b"\x1f\x8b"
 
@@ -41,24 +41,28 @@ class Layout(NamedTuple):
     files: tuple[str, ...]
     read: Callable[[list[Path]], ByteImages]
 
+    def images(self, files: list[Path]) -> ByteImages:
+        """What the files hold; whatever is wrong with one of them is one sentence."""
+        for file in files:
+            is_regular(file)
+        with reading(files[0], f"one of the {len(files)} files of a dataset", "give them as they were published"):
+            return self.read(files)
+
 
 def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
     """An IDX file of unsigned bytes, plain or gzipped: 00 00 08 rank, the sizes as big-endian uint32, the bytes."""
-    content = path.read_bytes()
-    if content.startswith(_GZIP):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error):
-            raise ValueError(f"{path} is a damaged gzip file.") from None
-    if content[:3] != b"\x00\x00\x08" or len(content) < 4 + 4 * content[3]:
-        raise ValueError(
+    with reading(path, "IDX", "give it as it was published"):
+        content = path.read_bytes()
+        content = gzip.decompress(content) if content.startswith(_GZIP) else content
+    if content[:3] != b"\x00\x00\x08" or len(content) < 4 or len(content) < 4 + 4 * content[3]:
+        raise UnreadableFile(
             f"{path} is not an IDX file of unsigned bytes; it begins with {content[:4].hex()} instead of 000008."
         )
     rank = content[3]
     shape = np.frombuffer(content, ">u4", rank, offset=4).tolist()
     values = np.frombuffer(content, np.uint8, offset=4 + 4 * rank)
-    if values.size != np.prod(shape, dtype=np.int64):
-        raise ValueError(f"{path} is cut off: it announces {np.prod(shape)} bytes and has {values.size}.")
+    if values.size != math.prod(shape):
+        raise UnreadableFile(f"{path} is cut off: it announces {brief(math.prod(shape))} bytes and has {values.size}.")
     return values.reshape(shape)
 
 
@@ -72,7 +76,7 @@ def _read_cifar_binary(files: list[Path]) -> ByteImages:
     for file in files:
         content = np.frombuffer(file.read_bytes(), np.uint8)
         if content.size % 3073:
-            raise ValueError(f"{file} does not consist of CIFAR-10's records of 3073 bytes.")
+            raise UnreadableFile(f"{file} does not consist of CIFAR-10's records of 3073 bytes.")
         batches.append(content.reshape(-1, 3073))
     train, test = np.concatenate(batches[:-1]), batches[-1]
     return ByteImages(planes_last(train[:, 1:]), train[:, 0], planes_last(test[:, 1:]), test[:, 0])
@@ -85,17 +89,12 @@ def planes_last(rows: UInt8[np.ndarray, "n 3072"]) -> UInt8[np.ndarray, "n 32 32
 
 def read_png(path: Path) -> UInt8[np.ndarray, "height width 3"]:
     """The pixels of a PNG file with 8 bits for each of red, green and blue."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
-    try:
-        with Image.open(path, formats=["PNG"]) as image:
-            if image.mode != "RGB":
-                raise ValueError(f"{path} has pixels of kind {image.mode}; 8-bit red, green and blue are needed.")
-            return np.array(image)
-    except UnidentifiedImageError:
-        raise ValueError(f"{path} is not a PNG file.") from None
-    except (OSError, SyntaxError) as error:  # Pillow's errors for files that are cut off or altered
-        raise ValueError(f"{path} is damaged ({error}).") from error
+    with reading(path, "PNG", "give a file that is whole"), Image.open(path, formats=["PNG"]) as image:
+        if image.mode != "RGB":
+            raise UnreadableFile(f"{path} has pixels of kind {image.mode}; 8-bit red, green and blue are needed.")
+        return np.array(image)
 
 
 def _read_cifar_png(files: list[Path]) -> ByteImages:
@@ -108,13 +107,9 @@ def _read_cifar_png(files: list[Path]) -> ByteImages:
 
 def read_array_file(path: Path) -> ByteImages:
     """Read what `write_array_file` wrote; nothing in it is ever unpickled."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return ByteImages(*(arrays[name] for name in ByteImages._fields))
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zlib.error, zipfile.BadZipFile):
-        raise ValueError(f"{path} is damaged or not an array file of Leadline.") from None
+    with reading(path, "an array file of Leadline", "give one that is whole"), path.open("rb") as file:
+        arrays = np.load(file, allow_pickle=False)
+        return ByteImages(*(arrays[name] for name in ByteImages._fields))
 
 
 def write_array_file(path: Path, images: ByteImages) -> None:
@@ -151,12 +146,9 @@ def unpack(archive: Path, folder: Path, names: Iterable[str]) -> None:
     Only the last part of a member's path counts and nothing else is written, so that no archive reaches outside.
     """
     wanted = {n for name in names for n in (name, f"{name}.gz")}
-    try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                name = member.name.rsplit("/", 1)[-1]
-                content = tar.extractfile(member) if member.isfile() and name in wanted else None
-                if content is not None:
-                    (folder / name).write_bytes(content.read())
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile):
-        raise ValueError(f"{archive} is not a readable tar archive.") from None
+    with reading(archive, "a tar archive", "give one that is whole"), tarfile.open(archive) as tar:
+        for member in tar:
+            name = member.name.rsplit("/", 1)[-1]
+            content = tar.extractfile(member) if member.isfile() and name in wanted else None
+            if content is not None:
+                (folder / name).write_bytes(content.read())

@@ -2,13 +2,15 @@
 
 import math
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from leadline._messages import unknown
+from leadline._files import reading
+from leadline._messages import BadInput, brief, reason, unknown
 
 from .settings import MODEL_KINDS, DataSettings, Recipe, RunSettings, TrainingSettings, types_of
 
@@ -23,7 +25,7 @@ _WORDS = {
 }
 
 
-class RecipeError(ValueError):
+class RecipeError(BadInput):
     """What is wrong with a recipe, in one sentence with its file and line."""
 
 
@@ -33,13 +35,12 @@ def example() -> str:
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """The recipe in a TOML file; RecipeError says what is wrong and where."""
+    """The recipe in a TOML file; RecipeError, or UnreadableFile, says what is wrong and where."""
     try:
-        return parse_recipe(Path(path).read_text(encoding="utf-8"), str(path))
-    except UnicodeDecodeError:
-        raise RecipeError(f"{path} is not a text in UTF-8; a recipe is a TOML file.") from None
-    except OSError as error:
-        raise RecipeError(f"Cannot read {path} ({error.strerror}); `leadline train --example` prints one.") from None
+        with reading(path, "TOML", "`leadline train --example` prints a recipe to start from"):
+            return parse_recipe(Path(path).read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError as absent:
+        raise RecipeError(str(absent)) from None
 
 
 def parse_recipe(text: str, file: str = "the recipe") -> Recipe:
@@ -53,8 +54,10 @@ def parse_recipe(text: str, file: str = "the recipe") -> Recipe:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         told = re.fullmatch(r"(.*?) \(at line (\d+), column (\d+)\)", str(error), re.S)
-        reason, line = (told[1], int(told[2])) if told else (str(error), len(text.splitlines()))
-        raise RecipeError(f"{file}, line {max(line, 1)}: this is not TOML: {reason}.") from None
+        why, line = (told[1], int(told[2])) if told else (str(error), len(text.splitlines()))
+        raise RecipeError(f"{file}, line {max(line, 1)}: this is not TOML: {brief(why)}.") from None
+    except (ValueError, RecursionError) as error:  # thousands of digits, or of nested brackets
+        raise RecipeError(f"{file} is no recipe: {reason(error)}.") from None
     return _Reader(text, file).recipe(tables)
 
 
@@ -108,7 +111,7 @@ class _Reader:
         """A value in its setting's type, checked against its range or its names."""
         if domain["names"] is not None:
             return self.chosen(table, key, value, domain["names"]())
-        if kind is float and type(value) is int:
+        if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
             value = float(value)
         listed = kind == tuple[int, ...]
         if not (isinstance(value, list) and all(type(v) is int for v in value) if listed else type(value) is kind):
@@ -117,7 +120,11 @@ class _Reader:
             return value
         numbers: Iterable[Any] = value if listed else [value]
         for number in numbers:
-            if not (math.isfinite(number) and domain["low"] <= number <= domain["high"] and number > domain["above"]):
+            if not (
+                abs(number) <= sys.float_info.max
+                and domain["low"] <= number <= domain["high"]
+                and number > domain["above"]
+            ):
                 raise self.mistake(table, key, f"{key} = {_show(value)} is out of range; give {_range(domain)}.")
         return tuple(value) if listed else value
 
@@ -186,4 +193,6 @@ def _range(domain: Mapping[str, Any]) -> str:
 
 
 def _show(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else f"{value}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{brief(value)}"' if isinstance(value, str) else brief(value)

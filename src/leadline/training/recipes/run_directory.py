@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,26 +18,28 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leadline import data, learning, training
 from leadline._dependencies import source_digest
-from leadline._files import write_whole
+from leadline._files import is_regular, write_whole
+from leadline._messages import BadInput
 from leadline.data.sources.datasets import Dataset, say
 from leadline.training.fitting import Run
 from leadline.training.objectives import LOSSES, Loss
 
+from ..checkpoints import CHECKPOINTS
 from ..metrics_file import METRICS
 from ..remembered import Task
-from .config_file import parse_recipe
+from .config_file import read_recipe
 from .named_models import build_model
 from .named_optimisers import build_optimiser
 from .settings import Recipe, TrainingSettings
 
 CONFIG, WEIGHTS, RESULT = "config.toml", "weights.safetensors", "result.json"
-_TRACES = (METRICS, "checkpoints", "curves.svg", WEIGHTS, RESULT)
+_TRACES = (METRICS, "curves.svg", WEIGHTS, RESULT)
 _ROWS = 1000  # test images evaluated at once
 
 Images = tuple[Float[np.ndarray, "_ ..."], Int[np.ndarray, " _"]]  # with their labels
 
 
-class RunExists(ValueError):
+class RunExists(BadInput):
     """The directory holds a run that would be overwritten, or one of another recipe."""
 
 
@@ -188,8 +191,10 @@ def _claim(recipe: Recipe, directory: Path, resume: bool) -> None:
     """Make the directory this run's: it must be free of another one, or hold this one to be resumed."""
     config = directory / CONFIG
     text = recipe.text or recipe.toml()
-    if resume and config.exists():
-        there, here = parse_recipe(config.read_text(encoding="utf-8"), str(config)).values(), recipe.values()
+    traces = [name for name in _TRACES if is_regular(directory / name)]
+    traces += [CHECKPOINTS] if _is_directory(directory / CHECKPOINTS) else []
+    if is_regular(config) and resume:
+        there, here = read_recipe(config).values(), recipe.values()
         for name in {**there, **here}:
             if there.get(name) != here.get(name):
                 raise RunExists(
@@ -197,12 +202,20 @@ def _claim(recipe: Recipe, directory: Path, resume: bool) -> None:
                     "resume it with the recipe it began with, or start in another directory."
                 )
         return
-    traces = [name for name in _TRACES if (directory / name).exists()]
     if traces and resume:
         raise RunExists(f"{directory} has {traces[0]} but no {CONFIG}; start in another directory.")
     if traces or (config.exists() and config.read_text(encoding="utf-8", errors="replace") != text):
         raise RunExists(f"{directory} already holds a run; resume it, or choose another directory.")
     write_whole(config, text.encode())
+
+
+def _is_directory(path: Path) -> bool:
+    """Whether there is a directory; RunExists where there is something else."""
+    if path.is_dir():
+        return True
+    if os.path.lexists(path):
+        raise RunExists(f"{path} is no directory; move it away, or start in another directory.")
+    return False
 
 
 @eqx.filter_jit

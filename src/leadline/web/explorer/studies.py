@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from leadline._files import is_regular
 from leadline.evidence import BadInput
 from leadline.studies.report import PAGE, REPORT, SIDE_BY_SIDE
 
@@ -105,6 +106,8 @@ def _study(name: str, page: Path, top: Path) -> Study:
 def _summary(report: Path, changed: int) -> tuple[str, str]:
     """The name of a report and what is found in it; `changed` is when, so that a new one is read anew."""
     try:
+        if not is_regular(report):
+            return "", _UNREADABLE
         record = json.loads(report.read_bytes())
         counts = Counter(record["summary"]["verdicts"].values())
         told = ", ".join(f"{verdict} {count}" for verdict, count in counts.most_common())
