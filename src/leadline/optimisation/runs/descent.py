@@ -117,6 +117,29 @@ def descend(
     return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), _standing(objective, begin), run)
 
 
+def gradient_path(
+    gradient: Callable[[Array | np.ndarray], Array | np.ndarray],
+    start: Float[Array | np.ndarray, "..."],
+    step_size: float | Array,
+    num_steps: int,
+) -> Float[Array | np.ndarray, "points ..."]:
+    """w⁰ … w^T of wᵗ⁺¹ = wᵗ − η∇l(wᵗ), in the arithmetic of the start; the gradient may be one of many points at once.
+
+    A NumPy start is followed step by step without compilation, a JAX start by one scan.
+
+    >>> gradient_path(lambda w: w, np.array([1.0, 8.0]), 0.5, 2).tolist()
+    [[1.0, 8.0], [0.5, 4.0], [0.25, 2.0]]
+    """
+    if isinstance(start, jax.Array):
+        rest = jax.lax.scan(lambda w, _: 2 * (w - step_size * gradient(w),), start, None, length=num_steps)[1]
+        return jnp.concatenate([start[None], rest])
+    points = np.empty((num_steps + 1, *start.shape))
+    points[0] = start
+    for t in range(num_steps):
+        points[t + 1] = points[t] - step_size * gradient(points[t])
+    return points
+
+
 @eqx.filter_jit
 def steps_to_reach(
     objective: Function,
