@@ -88,6 +88,11 @@ class LogisticRidge(Objective):
         xp, x, y, a = follow(w, self.x, self.y, self.penalty)
         return (-y * special(xp).expit(-y * (w @ x.T)))[..., None] * x + a * w[..., None, :]
 
+    @property
+    def largest_sample_smoothness(self) -> float:
+        """L_max = maxᵢ ‖xᵢ‖²/4 + a, the smoothness of the roughest single example."""
+        return float(np.max(np.sum(np.asarray(self.x) ** 2, axis=1)) / 4 + self.penalty)
+
     def hessian(self, w: Points) -> Float[Array | np.ndarray, "*points p p"]:
         xp, x, a = follow(w, self.x, self.penalty)
         s = special(xp).expit(w @ x.T)
