@@ -197,7 +197,7 @@ def test_weights_round_trip_and_refuse_what_is_not_theirs(tmp_path):
     with pytest.raises(ValueError, match=r"another model: layers.0.weight is float64 \(5, 3\) there"):
         training.load_weights(file, MLP((3, 6, 1), "tanh", key=jax.random.key(0)))
     truncate(file)
-    with pytest.raises(ValueError, match="cannot be read as safetensors .* whole as it was exported"):
+    with pytest.raises(ValueError, match=r"cannot be read as safetensors .* whole as it was exported"):
         training.load_weights(file, net)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         training.load_weights(tmp_path / "absent", net)

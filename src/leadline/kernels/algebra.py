@@ -8,7 +8,9 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from .pairs import Matrix, Others, Points, Scalar, Vector, namespace, root
+from leadline._arrays import namespace
+
+from .pairs import Matrix, Others, Points, Scalar, Vector, root
 
 Inputs = Points | Sequence[Any]  # rows of an array, or a list of any objects
 OtherInputs = Others | Sequence[Any]

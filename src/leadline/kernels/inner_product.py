@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from leadline._arrays import namespace
+
 from .algebra import Kernel, at_least_zero
-from .pairs import Matrix, Others, Points, Scalar, Vector, cosines, inner_products, namespace, root, squared_norms
+from .pairs import Matrix, Others, Points, Scalar, Vector, cosines, inner_products, root, squared_norms
 
 
 class Linear(Kernel):

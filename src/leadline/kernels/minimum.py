@@ -2,8 +2,10 @@
 
 import numpy as np  # noqa: F401 (its example uses it)
 
+from leadline._arrays import namespace
+
 from .algebra import Kernel
-from .pairs import Matrix, Others, Points, Vector, namespace, paired_rows
+from .pairs import Matrix, Others, Points, Vector, paired_rows
 
 
 class Minimum(Kernel):

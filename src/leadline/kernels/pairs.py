@@ -7,20 +7,16 @@ from types import ModuleType
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
+from leadline._arrays import namespace
 
 Points = Float[Array | np.ndarray, "m ..."]
 Others = Float[Array | np.ndarray, "n ..."]
 Matrix = Float[Array | np.ndarray, "m n"]
 Vector = Float[Array | np.ndarray, " m"]
 Scalar = float | Float[Array | np.ndarray, ""]
-
-
-def namespace(*values: Any) -> ModuleType:
-    """jax.numpy where a value, or a leaf of one, is a JAX array; NumPy otherwise."""
-    return jnp if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(values)) else np
 
 
 def paired_rows(x: Points, z: Others) -> tuple[Float[Array | np.ndarray, "m d"], Float[Array | np.ndarray, "n d"]]:

@@ -4,8 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from leadline._arrays import namespace
+
 from .algebra import Kernel, at_least_zero
-from .pairs import Matrix, Others, Points, Scalar, Vector, distances, namespace, root, squared_distances
+from .pairs import Matrix, Others, Points, Scalar, Vector, distances, root, squared_distances
 
 
 class Stationary(Kernel):

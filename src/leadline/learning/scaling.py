@@ -5,7 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Real
 
-from .regression.linear import design, namespace, sample
+from leadline._arrays import namespace
+
+from .regression.linear import design, sample
 
 
 class Standardised(NamedTuple):

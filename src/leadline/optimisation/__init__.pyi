@@ -72,6 +72,7 @@ from .objectives.worst_cases import (
     Lessard as Lessard,
     LogSumExp as LogSumExp,
     PowerFunction as PowerFunction,
+    QuarticBowl as QuarticBowl,
     SineParabola as SineParabola,
     UserFunction as UserFunction,
     WorstChain as WorstChain,
@@ -128,6 +129,7 @@ from .rules.preconditioning import (
 from .runs.basins_of_attraction import nearest_limits as nearest_limits
 from .runs.descent import (
     descend as descend,
+    gradient_path as gradient_path,
     losses_until as losses_until,
     steps_to_reach as steps_to_reach,
     tunable as tunable,

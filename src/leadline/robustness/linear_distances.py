@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from leadline._arrays import namespace
 from leadline.networks import dual_exponent
 
 from .attacks.gradient_attacks import Inputs, Scores
-from .attacks.norm_projections import array_module, p_norm, steepest_direction
+from .attacks.norm_projections import p_norm, steepest_direction
 
 
 class LinearScores(NamedTuple):
@@ -36,7 +37,7 @@ def boundary_distances(scores: LinearScores, x: Inputs, p: float = 2.0) -> Float
     [1.75, 1.4, 1.0]
     """
     f = scores(x)
-    xp = array_module(f)
+    xp = namespace(f)
     y = xp.argmax(f, axis=1)
     slopes = p_norm(scores.weights[y][:, None] - scores.weights[None], dual_exponent(p))  # (n, k)
     gaps = xp.take_along_axis(f, y[:, None], axis=1) - f
@@ -58,7 +59,7 @@ def minimal_perturbation(
     [-0.84, -1.12]
     """
     distances = boundary_distances(scores, x, p)
-    xp = array_module(distances)
+    xp = namespace(distances)
     k = xp.argmin(distances, axis=1) if target is None else xp.asarray(target)
     y = xp.argmax(scores(x), axis=1)
     length = xp.take_along_axis(distances, k[:, None], axis=1)

@@ -21,6 +21,7 @@ from .noise.noise_spectrum import gradient_noise as gradient_noise
 from .noise.streamed_gradients import streamed_noise as streamed_noise
 from .problems.finite_sum import (
     FiniteSum as FiniteSum,
+    finite_logistic as finite_logistic,
     finite_softmax as finite_softmax,
     least_squares_sum as least_squares_sum,
     six_points as six_points,

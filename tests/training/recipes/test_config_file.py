@@ -130,5 +130,5 @@ def test_files_that_cannot_be_read_are_said(tmp_path):
     with pytest.raises(recipes.RecipeError, match=r"There is no file .*none.toml"):
         recipes.read_recipe(tmp_path / "none.toml")
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadInput, match="cannot be read as TOML .*utf-8"):
+    with pytest.raises(BadInput, match=r"cannot be read as TOML .*utf-8"):
         recipes.read_recipe(tmp_path / "b.toml")

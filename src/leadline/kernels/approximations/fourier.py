@@ -6,9 +6,10 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leadline._arrays import namespace
 from leadline.data import generator
 
-from ..pairs import Points, namespace
+from ..pairs import Points
 from ..stationary import Gaussian, Laplace, Matern32, Matern52, Stationary
 
 _DEGREES = {Laplace: 1, Matern32: 3, Matern52: 5}  # of freedom of the t distribution of the frequencies

@@ -3,10 +3,10 @@
 from types import ModuleType
 from typing import Literal, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Real
+
+from leadline._arrays import namespace
 
 Inputs = Real[Array | np.ndarray, "*batch n d"]
 Targets = Real[Array | np.ndarray, "*batch n"]
@@ -141,11 +141,6 @@ def chebyshev_fit(x: Real[Array | np.ndarray, "n d"], y: Real[Array | np.ndarray
     return ChebyshevFit(solution[:-1], float(solution[-1] + y.mean()), height, active)
 
 
-def namespace(x: Array | np.ndarray) -> ModuleType:
-    """jax.numpy for JAX arrays, NumPy for the rest."""
-    return jnp if isinstance(x, jax.Array) else np
-
-
 def sample(x: Array | np.ndarray, y: Array | np.ndarray) -> tuple[ModuleType, Inputs, Targets]:
     """The namespace of x, and x and y as floating-point arrays of one dtype with as many rows as targets."""
     if x.ndim < 2 or x.shape[:-1] != y.shape:
@@ -153,7 +148,7 @@ def sample(x: Array | np.ndarray, y: Array | np.ndarray) -> tuple[ModuleType, In
             f"Inputs of shape {x.shape} and targets of shape {y.shape} do not match; give inputs (n, d), one row an "
             "example, and targets (n,)."
         )
-    xp = jnp if isinstance(y, jax.Array) else namespace(x)
+    xp = namespace(x, y)
     x, y = _floating(xp, x), _floating(xp, y)
     dtype = xp.result_type(x, y)
     return xp, x.astype(dtype), y.astype(dtype)

@@ -7,7 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from ..regression.linear import design, least_squares, namespace
+from leadline._arrays import namespace
+
+from ..regression.linear import design, least_squares
 
 Points = Num[Array | np.ndarray, "*batch n d"]
 

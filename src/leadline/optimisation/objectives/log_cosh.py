@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .objective import Constants, Matrix, Objective, Vector
+from leadline._arrays import follow
+
+from .objective import Constants, Matrix, Objective, Points, Values, Vector
 
 
 class LogCoshBowl(Objective):
@@ -19,11 +21,13 @@ class LogCoshBowl(Objective):
     quadratic: Float[Array, " p"] = eqx.field(converter=lambda a: jnp.asarray(a, float))
     cosine: Float[Array, " p"] = eqx.field(converter=lambda b: jnp.asarray(b, float))
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
-        return jnp.sum(self.quadratic * w**2 / 2 + self.cosine * (jnp.logaddexp(w, -w) - jnp.log(2.0)))
+    def __call__(self, w: Points) -> Values:
+        xp, a, b = follow(w, self.quadratic, self.cosine)
+        return xp.sum(a * w**2 / 2 + b * (xp.logaddexp(w, -w) - np.log(2.0)), axis=-1)
 
-    def gradient(self, w: Vector) -> Vector:
-        return self.quadratic * w + self.cosine * jnp.tanh(w)
+    def gradient(self, w: Points) -> Points:
+        xp, a, b = follow(w, self.quadratic, self.cosine)
+        return a * w + b * xp.tanh(w)
 
     def hessian(self, w: Vector) -> Matrix:
         return jnp.diag(self.quadratic + self.cosine / jnp.cosh(w) ** 2)

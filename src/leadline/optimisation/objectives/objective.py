@@ -8,8 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline._arrays import follow
+
 Vector = Float[Array, " p"]
 Matrix = Float[Array, "p p"]
+Points = Float[Array | np.ndarray, "*points p"]
+Values = Float[Array | np.ndarray | np.floating, "*points"]
 
 
 class Constants(NamedTuple):
@@ -36,7 +40,9 @@ class Constants(NamedTuple):
 class Objective(eqx.Module):
     """l(w) of one vector w. A subclass gives `__call__` and, where it is certain of them, `constants`.
 
-    It is a pytree whose arrays are data, so a function compiled for one objective serves all of the same shape.
+    It is a pytree whose arrays are data, so a function compiled for one objective serves all of the same shape. Values
+    and gradients in closed form follow the points: of NumPy arrays they are NumPy arrays, without compilation, and of
+    many points in the last axis as many values.
     """
 
     def __call__(self, w: Vector) -> Float[Array, ""]:
@@ -58,6 +64,15 @@ class Objective(eqx.Module):
     def constants(self) -> Constants:
         return Constants()
 
+    def gap(self, w: Points) -> Values:
+        """l(w) − l*, where the minimum is certified."""
+        minimum = self.constants().minimum
+        if minimum is None:
+            raise ValueError(
+                f"gap needs a certified minimum, and {type(self).__name__} has none; subtract one you found."
+            )
+        return self(w) - minimum
+
 
 class Quadratic(Objective):
     """l(w) = ½ wᵀAw − bᵀw with symmetric A; L = λ_max, m = λ_min and μ the least non-zero eigenvalue.
@@ -66,15 +81,19 @@ class Quadratic(Objective):
     4.0
     """
 
-    matrix: Matrix
-    linear: Vector
+    matrix: Float[Array | np.ndarray, "p p"]
+    linear: Float[Array | np.ndarray, " p"]
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
-        return w @ (self.matrix @ w) / 2 - self.linear @ w
+    def __call__(self, w: Points) -> Values:
+        return self.value_and_gradient(w)[0]
 
-    def value_and_gradient(self, w: Vector) -> tuple[Float[Array, ""], Vector]:
-        image = self.matrix @ w
-        return w @ image / 2 - self.linear @ w, image - self.linear
+    def gradient(self, w: Points) -> Points:
+        return self.value_and_gradient(w)[1]
+
+    def value_and_gradient(self, w: Points) -> tuple[Values, Points]:
+        xp, matrix, linear = follow(w, self.matrix, self.linear)
+        image = w @ matrix
+        return xp.sum(w * (image / 2 - linear), axis=-1), image - linear
 
     def hessian(self, w: Vector) -> Matrix:
         return self.matrix

@@ -1,14 +1,15 @@
 """Least squares and logistic regression, with or without a ridge, with their certified constants."""
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from leadline._arrays import follow, special
+
 from ..runs.newton_minimum import newton_minimum
-from .objective import Constants, Matrix, Objective, Vector
+from .objective import Constants, Matrix, Objective, Points, Values, Vector
 
 
 def _number(value: float | Array) -> Float[Array, ""]:
@@ -30,12 +31,13 @@ class LeastSquares(Objective):
     y: Float[Array, " n"] = eqx.field(converter=jnp.asarray)
     penalty: Float[Array, ""] = eqx.field(converter=_number, default=0.0)
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
-        residual = self.x @ w - self.y
-        return residual @ residual / (2 * len(self.y)) + self.penalty * (w @ w) / 2
+    def __call__(self, w: Points) -> Values:
+        xp, x, y, a = follow(w, self.x, self.y, self.penalty)
+        return xp.sum((w @ x.T - y) ** 2, axis=-1) / (2 * len(y)) + a * xp.sum(w**2, axis=-1) / 2
 
-    def gradient(self, w: Vector) -> Vector:
-        return self.x.T @ (self.x @ w - self.y) / len(self.y) + self.penalty * w
+    def gradient(self, w: Points) -> Points:
+        _, x, y, a = follow(w, self.x, self.y, self.penalty)
+        return (w @ x.T - y) @ x / len(y) + a * w
 
     def hessian(self, w: Vector) -> Matrix:
         return self.x.T @ self.x / len(self.y) + self.penalty * jnp.eye(self.x.shape[1], dtype=self.x.dtype)
@@ -74,17 +76,28 @@ class LogisticRidge(Objective):
         if not isinstance(self.y, Tracer) and not np.all(np.abs(np.asarray(self.y)) == 1):
             raise ValueError("LogisticRidge needs labels −1 or +1; convert labels 0, 1 by 2y − 1.")
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
-        return jnp.mean(jax.nn.softplus(-self.y * (self.x @ w))) + self.penalty * (w @ w) / 2
+    def __call__(self, w: Points) -> Values:
+        xp, x, y, a = follow(w, self.x, self.y, self.penalty)
+        return xp.mean(xp.logaddexp(0.0, -y * (w @ x.T)), axis=-1) + a * xp.sum(w**2, axis=-1) / 2
 
-    def gradient(self, w: Vector) -> Vector:
-        return -self.x.T @ (self.y * jax.nn.sigmoid(-self.y * (self.x @ w))) / len(self.y) + self.penalty * w
+    def gradient(self, w: Points) -> Points:
+        xp, x, y, a = follow(w, self.x, self.y, self.penalty)
+        return -(y * special(xp).expit(-y * (w @ x.T))) @ x / len(y) + a * w
 
-    def hessian(self, w: Vector) -> Matrix:
-        s = jax.nn.sigmoid(self.x @ w)
-        return (self.x.T * (s * (1 - s))) @ self.x / len(self.y) + self.penalty * jnp.eye(
-            self.x.shape[1], dtype=self.x.dtype
-        )
+    def sample_gradients(self, w: Points) -> Float[Array | np.ndarray, "*points n p"]:
+        """−yᵢσ(−yᵢ xᵢ·w) xᵢ + a w for every example i; their mean is the gradient."""
+        xp, x, y, a = follow(w, self.x, self.y, self.penalty)
+        return (-y * special(xp).expit(-y * (w @ x.T)))[..., None] * x + a * w[..., None, :]
+
+    @property
+    def largest_sample_smoothness(self) -> float:
+        """L_max = maxᵢ ‖xᵢ‖²/4 + a, the smoothness of the roughest single example."""
+        return float(np.max(np.sum(np.asarray(self.x) ** 2, axis=1)) / 4 + self.penalty)
+
+    def hessian(self, w: Points) -> Float[Array | np.ndarray, "*points p p"]:
+        xp, x, a = follow(w, self.x, self.penalty)
+        s = special(xp).expit(w @ x.T)
+        return (x.T * (s * (1 - s))[..., None, :]) @ x / len(x) + a * xp.eye(x.shape[1], dtype=x.dtype)
 
     def constants(self) -> Constants:
         x, y, a = (np.asarray(part, float) for part in (self.x, self.y, self.penalty))

@@ -8,11 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .objective import Constants, Matrix, Objective, Vector
+from leadline._arrays import follow, namespace
+
+from .objective import Constants, Matrix, Objective, Points, Values, Vector
 
 
-def _number(value: float | Array) -> Float[Array, ""]:
-    return jnp.asarray(value, float)
+def _number(value: float | np.ndarray | Array) -> Float[Array | np.ndarray, "..."]:
+    return value if isinstance(value, jax.Array) else np.asarray(value, float)
 
 
 class UserFunction(Objective):
@@ -31,19 +33,22 @@ class UserFunction(Objective):
 class Huber(Objective):
     """l(w) = Σᵢ h(wᵢ), h(u) = u²/2 for |u| ≤ d (the knee) and d|u| − d²/2 beyond: convex, L = 1, m = 0, w* = 0.
 
+    Knees of shape (k, 1) are k functions at once, of points (k, 1).
+
     >>> Huber(0.5)(jnp.array([2.0])).item(), Huber(0.5).gradient(jnp.array([-2.0])).tolist()
     (0.875, [-0.5])
     """
 
-    knee: Float[Array, ""] = eqx.field(converter=_number)
+    knee: Float[Array | np.ndarray, "*functions"] = eqx.field(converter=_number)
     dimension: int = eqx.field(static=True, default=1)
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
-        inside = jnp.clip(w, -self.knee, self.knee)
-        return jnp.sum(inside * (w - inside / 2))
+    def __call__(self, w: Points) -> Values:
+        inside = self.gradient(w)
+        return namespace(w).sum(inside * (w - inside / 2), axis=-1)
 
-    def gradient(self, w: Vector) -> Vector:
-        return jnp.clip(w, -self.knee, self.knee)
+    def gradient(self, w: Points) -> Points:
+        xp, knee = follow(w, self.knee)
+        return xp.clip(w, -knee, knee)
 
     def hessian(self, w: Vector) -> Matrix:
         return jnp.diag((jnp.abs(w) <= self.knee).astype(w.dtype))
@@ -59,14 +64,16 @@ class PowerFunction(Objective):
     (4.0, [-8.0])
     """
 
-    q: Float[Array, ""] = eqx.field(converter=_number)
+    q: Float[Array | np.ndarray, ""] = eqx.field(converter=_number)
     dimension: int = eqx.field(static=True, default=1)
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
-        return jnp.sum(jnp.abs(w) ** self.q) / self.q
+    def __call__(self, w: Points) -> Values:
+        xp, q = follow(w, self.q)
+        return xp.sum(abs(w) ** q, axis=-1) / q
 
-    def gradient(self, w: Vector) -> Vector:
-        return jnp.sign(w) * jnp.abs(w) ** (self.q - 1)
+    def gradient(self, w: Points) -> Points:
+        xp, q = follow(w, self.q)
+        return xp.sign(w) * abs(w) ** (q - 1)
 
     def hessian(self, w: Vector) -> Matrix:
         return jnp.diag((self.q - 1) * jnp.abs(w) ** (self.q - 2))
@@ -75,6 +82,30 @@ class PowerFunction(Objective):
         square, q = float(self.q) == 2, float(self.q)
         m = 1.0 if square else 0.0 if q >= 1 else None
         return Constants(1.0 if square else None, m, 1.0 if square else None, np.zeros(self.dimension), 0.0)
+
+
+class QuarticBowl(Objective):
+    """l(w) = ‖w‖⁴/4 on the ball ‖w‖ ≤ radius: convex, L = 3 radius² there, m = 0, w* = 0.
+
+    >>> bowl = QuarticBowl(2.0, 2)
+    >>> bowl(jnp.array([2.0, 0.0])).item(), bowl.gradient(jnp.array([2.0, 0.0])).tolist(), bowl.constants().smoothness
+    (4.0, [8.0, 0.0], 12.0)
+    """
+
+    radius: float = eqx.field(static=True)
+    dimension: int = eqx.field(static=True, default=1)
+
+    def __call__(self, w: Points) -> Values:
+        return namespace(w).sum(w**2, axis=-1) ** 2 / 4
+
+    def gradient(self, w: Points) -> Points:
+        return namespace(w).sum(w**2, axis=-1, keepdims=True) * w
+
+    def hessian(self, w: Vector) -> Matrix:
+        return w @ w * jnp.eye(len(w), dtype=w.dtype) + 2 * jnp.outer(w, w)
+
+    def constants(self) -> Constants:
+        return Constants(3 * self.radius**2, 0.0, None, np.zeros(self.dimension), 0.0)
 
 
 class LogSumExp(Objective):
@@ -109,11 +140,12 @@ class SineParabola(Objective):
 
     dimension: int = eqx.field(static=True, default=1)
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
-        return jnp.sum(w**2 + 3 * jnp.sin(w) ** 2)
+    def __call__(self, w: Points) -> Values:
+        xp = namespace(w)
+        return xp.sum(w**2 + 3 * xp.sin(w) ** 2, axis=-1)
 
-    def gradient(self, w: Vector) -> Vector:
-        return 2 * w + 3 * jnp.sin(2 * w)
+    def gradient(self, w: Points) -> Points:
+        return 2 * w + 3 * namespace(w).sin(2 * w)
 
     def hessian(self, w: Vector) -> Matrix:
         return jnp.diag(2 + 6 * jnp.cos(2 * w))
@@ -133,26 +165,30 @@ class WorstChain(Objective):
     """
 
     links: int = eqx.field(static=True)
-    smoothness: Float[Array, ""] = eqx.field(converter=_number, default=1.0)
+    smoothness: Float[Array | np.ndarray, ""] = eqx.field(converter=_number, default=1.0)
 
     def __check_init__(self) -> None:
         if self.links < 1:
             raise ValueError(f"WorstChain has {self.links} links; give at least 1.")
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
-        return self.smoothness / 4 * (w @ self._stiffness(w) / 2 - w[0])
+    def __call__(self, w: Points) -> Values:
+        xp, smoothness = follow(w, self.smoothness)
+        return smoothness / 4 * (xp.sum(w * self._stiffness(w), axis=-1) / 2 - w[..., 0])
 
-    def gradient(self, w: Vector) -> Vector:
-        return self.smoothness / 4 * self._stiffness(w).at[0].add(-1.0)
+    def gradient(self, w: Points) -> Points:
+        xp, smoothness = follow(w, self.smoothness)
+        return smoothness / 4 * (self._stiffness(w) - xp.eye(1, self.links, dtype=w.dtype)[0])
 
     def hessian(self, w: Vector) -> Matrix:
         return self.smoothness / 4 * jax.vmap(self._stiffness)(jnp.eye(self.links, dtype=w.dtype))
 
-    def _stiffness(self, w: Vector) -> Vector:
-        if len(w) != self.links:
-            raise ValueError(f"WorstChain of {self.links} links was given {len(w)} numbers; give one for each link.")
-        wide = jnp.pad(w, 1)
-        return 2 * w - wide[:-2] - wide[2:]
+    def _stiffness(self, w: Points) -> Points:
+        if w.shape[-1] != self.links:
+            raise ValueError(
+                f"WorstChain of {self.links} links was given {w.shape[-1]} numbers; give one for each link."
+            )
+        wide = namespace(w).pad(w, [(0, 0)] * (w.ndim - 1) + [(1, 1)])
+        return 2 * w - wide[..., :-2] - wide[..., 2:]
 
     def constants(self) -> Constants:
         k, smoothness = self.links, float(self.smoothness)
@@ -169,12 +205,14 @@ class Lessard(Objective):
     [12.5, 25.5, 51.0]
     """
 
-    def __call__(self, w: Vector) -> Float[Array, ""]:
+    def __call__(self, w: Points) -> Values:
+        xp = namespace(w)
         pieces = [12.5 * w**2, w**2 / 2 + 24 * w - 12, 12.5 * w**2 - 24 * w + 36]
-        return jnp.sum(jnp.where(w < 1, pieces[0], jnp.where(w < 2, pieces[1], pieces[2])))
+        return xp.sum(xp.where(w < 1, pieces[0], xp.where(w < 2, pieces[1], pieces[2])), axis=-1)
 
-    def gradient(self, w: Vector) -> Vector:
-        return jnp.where(w < 1, 25 * w, jnp.where(w < 2, w + 24, 25 * w - 24))
+    def gradient(self, w: Points) -> Points:
+        xp = namespace(w)
+        return xp.where(w < 1, 25 * w, xp.where(w < 2, w + 24, 25 * w - 24))
 
     def hessian(self, w: Vector) -> Matrix:
         return jnp.diag(jnp.where((w >= 1) & (w < 2), 1.0, 25.0).astype(w.dtype))

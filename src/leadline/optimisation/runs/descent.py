@@ -97,9 +97,14 @@ def _standing(objective: Function, at: _State) -> Descent:
 
 @eqx.filter_jit
 def descend(
-    objective: Function, optimiser: optax.GradientTransformation, start: Float[Array, " p"], num_steps: int
+    objective: Function,
+    optimiser: optax.GradientTransformation,
+    start: Float[Array, " p"],
+    num_steps: int,
+    *,
+    every: int = 1,
 ) -> Descent:
-    """Run an Optax rule on l(w) from `start` and record every point.
+    """Run an Optax rule on l(w) from `start` and record every point, or each of the multiples of `every` up to the end.
 
     The rule is given `value`, `grad` and `value_fn` as well, which line searches and Newton's method ask for.
 
@@ -108,13 +113,40 @@ def descend(
     ([1.0, 0.5, 0.25], [0.5, 0.125, 0.03125])
     """
 
+    if every < 1:
+        raise ValueError(f"descend was asked to record every {every} steps; give at least 1.")
+
     def move(at: _State, _: None) -> tuple[_State, Descent]:
-        at = _moved(objective, optimiser, at)
+        inner = jax.lax.scan(lambda a, _: (_moved(objective, optimiser, a), None), at, None, length=every - 1)[0]
+        at = _moved(objective, optimiser, inner if every > 1 else at)
         return at, _standing(objective, at)
 
     begin = _asked(objective, start, optimiser.init(start))
-    _, run = jax.lax.scan(move, begin, None, length=num_steps)
+    _, run = jax.lax.scan(move, begin, None, length=num_steps // every)
     return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), _standing(objective, begin), run)
+
+
+def gradient_path(
+    gradient: Callable[[Array | np.ndarray], Array | np.ndarray],
+    start: Float[Array | np.ndarray, "..."],
+    step_size: float | Array,
+    num_steps: int,
+) -> Float[Array | np.ndarray, "points ..."]:
+    """w⁰ … w^T of wᵗ⁺¹ = wᵗ − η∇l(wᵗ), in the arithmetic of the start; the gradient may be one of many points at once.
+
+    A NumPy start is followed step by step without compilation, a JAX start by one scan.
+
+    >>> gradient_path(lambda w: w, np.array([1.0, 8.0]), 0.5, 2).tolist()
+    [[1.0, 8.0], [0.5, 4.0], [0.25, 2.0]]
+    """
+    if isinstance(start, jax.Array):
+        rest = jax.lax.scan(lambda w, _: 2 * (w - step_size * gradient(w),), start, None, length=num_steps)[1]
+        return jnp.concatenate([start[None], rest])
+    points = np.empty((num_steps + 1, *start.shape))
+    points[0] = start
+    for t in range(num_steps):
+        points[t + 1] = points[t] - step_size * gradient(points[t])
+    return points
 
 
 @eqx.filter_jit

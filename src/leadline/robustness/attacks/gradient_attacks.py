@@ -15,9 +15,10 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from leadline._arrays import namespace
 from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 
-from .norm_projections import array_module, project, random_in_ball, steepest_direction
+from .norm_projections import project, random_in_ball, steepest_direction
 
 Scores = Callable[[PyTree, Array], Array]
 AttackLoss = Literal["cross-entropy", "margin", "targeted"]
@@ -45,7 +46,7 @@ def runner_up_margin(scores: Float[Array | np.ndarray, "n k"], labels: Labels) -
     >>> runner_up_margin(jnp.array([[1.0, 3.0, 2.0]]), jnp.array([1])).tolist()
     [1.0]
     """
-    xp = array_module(scores)
+    xp = namespace(scores)
     own = xp.arange(scores.shape[1]) == labels[:, None]
     return xp.where(own, scores, 0).sum(axis=1) - xp.where(own, -math.inf, scores).max(axis=1)
 

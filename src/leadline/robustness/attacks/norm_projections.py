@@ -13,15 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leadline._arrays import namespace
 from leadline.networks import dual_exponent
 
 Rows = Float[Array, "... d"] | Float[np.ndarray, "... d"]
 Lengths = Float[Array, "..."] | Float[np.ndarray, "..."]
-
-
-def array_module(x: Any) -> ModuleType:
-    """jax.numpy for JAX arrays, NumPy for the others: small exact work then needs no compilation."""
-    return jnp if isinstance(x, jax.Array) else np
 
 
 def p_norm(x: Rows, p: float) -> Lengths:
@@ -32,7 +28,7 @@ def p_norm(x: Rows, p: float) -> Lengths:
     """
     if p != 0 and not p >= 1:
         raise ValueError(f"p_norm got p = {p}; give p = 0 to count non-zeros, or p from 1 to infinity.")
-    xp = array_module(x)
+    xp = namespace(x)
     return xp.asarray(xp.linalg.norm(x, ord=p, axis=-1))
 
 
@@ -45,7 +41,7 @@ def project(z: Rows, eps: float | Lengths, p: float) -> Rows:
     >>> project(np.array([2.0, 0.5]), 1.0, math.inf).tolist(), project(np.array([2.0, 0.5]), 1.0, 1).tolist()
     ([1.0, 0.5], [1.0, 0.0])
     """
-    xp = array_module(z)
+    xp = namespace(z)
     eps = xp.asarray(eps, dtype=z.dtype)[..., None]
     if p == math.inf:
         return xp.clip(z, -eps, eps)
@@ -76,7 +72,7 @@ def rescale(z: Rows, eps: float | Lengths, p: float) -> Rows:
     >>> rescale(np.array([2.0, 0.5]), 1.0, math.inf).tolist(), rescale(np.array([0.1, 0.0]), 1.0, 2).tolist()
     ([1.0, 0.25], [1.0, 0.0])
     """
-    xp = array_module(z)
+    xp = namespace(z)
     length = p_norm(z, p)[..., None]
     return xp.asarray(eps, dtype=z.dtype)[..., None] * z / xp.where(length > 0, length, 1)
 
@@ -89,7 +85,7 @@ def steepest_direction(g: Rows, p: float) -> Rows:
     >>> steepest_direction(np.array([3.0, -4.0]), math.inf).tolist()
     [1.0, -1.0]
     """
-    xp, q = array_module(g), dual_exponent(p)
+    xp, q = namespace(g), dual_exponent(p)
     size = xp.abs(g)
     if p == math.inf:
         return xp.sign(g)

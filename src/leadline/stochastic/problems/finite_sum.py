@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
 from leadline import optimisation
-from leadline.optimisation import SoftmaxRidge
+from leadline.optimisation import LogisticRidge, SoftmaxRidge
 from leadline.optimisation.objectives.objective import Constants, Objective
 
-from .linear_loss import LinearLoss, cross_entropy_of_scores
+from .linear_loss import LinearLoss, cross_entropy_of_scores, logistic_of_score
 
 Vector = Float[Array, " p"]
 Matrix = Float[Array, "p p"]
@@ -138,6 +138,17 @@ def six_points() -> FiniteSum:
     """
     x = np.array([[0.6], [0.8], [1.0], [1.2], [0.5], [1.1]])
     return least_squares_sum(x, np.array([1.0, -0.3, 0.4, 0.9, -0.6, 0.2]))
+
+
+def finite_logistic(objective: LogisticRidge) -> FiniteSum:
+    """Logistic regression as the sum over its examples, the penalty in each of them.
+
+    >>> loss = optimisation.LogisticRidge(jnp.eye(2), jnp.array([1.0, -1.0]), 0.5)
+    >>> finite_logistic(loss).gradients(jnp.zeros(2)).tolist()
+    [[-0.5, -0.0], [0.0, 0.5]]
+    """
+    loss = LinearLoss(logistic_of_score, jnp.asarray(objective.penalty), 1)
+    return FiniteSum(loss, (objective.x, objective.y), objective)
 
 
 def finite_softmax(objective: SoftmaxRidge) -> FiniteSum:

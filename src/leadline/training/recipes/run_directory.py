@@ -84,6 +84,7 @@ def train(
     A directory that already has a run is not touched unless `resume` is set and the recipe is the same; the run then
     goes on from its last checkpoint, or begins if there is none.
 
+    >>> from leadline.training.recipes import parse_recipe
     >>> recipe = parse_recipe('data.name = "digits"\\nmodel.kind = "linear"\\ntraining = {epochs = 3, rate = 0.01}')
     >>> train(recipe).test_accuracy > 0.8
     True

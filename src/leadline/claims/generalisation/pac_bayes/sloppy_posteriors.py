@@ -35,12 +35,12 @@ def sloppy_pac_bayes(key, hidden: Int(6, 16) = 8, num_steps: Int(50, 150) = 60, 
     first, rows = order[:497], order[497:]
     y, truth, n = one_hot(labels, 10), one_hot(test_labels, 10), len(rows)
     net = ShallowClassifier(64, hidden, 10)
-    centre, _ = net.train(net.draw(rng), x[first], y[first], num_steps)
-    trained, _ = net.train(centre, x[rows], y[rows], num_steps // 4)
+    centre = net.train(net.draw(rng), x[first], y[first], num_steps)[-1]
+    trained = net.train(centre, x[rows], y[rows], num_steps // 4)[-1]
     spectrum = net.spectrum(trained, x[rows[:50]])
 
     def errors(weights, inputs, targets):
-        return np.array([1 - net.accuracy(w, inputs, targets) for w in weights])
+        return 1 - net.accuracy(weights, inputs, targets)
 
     def bounded(candidates):
         """The candidate (KL, sampler) that is best on 3 draws; its bound and test error from fresh ones."""

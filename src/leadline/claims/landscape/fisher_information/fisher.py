@@ -1,9 +1,10 @@
 """The Fisher information of a model: how it is computed, what it measures, and what it does not depend on."""
 
 import numpy as np
+from scipy.special import softmax
 
 from leadline import curvature, data, networks
-from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, softmax
+from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, logits_of
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.evidence import Int, Real, claim, close, erratum, instrument, mean, slope
 from leadline.landscape import sloppiness
@@ -31,13 +32,15 @@ def fisher_information(
 
     rng = data.generator(key)
     network = drawn(rng, networks.MLP, (inputs, hidden, classes), "tanh", gain=1.0)
-    net = ShallowClassifier(inputs, hidden, classes)  # the same network in closed form
+    net = ShallowClassifier(inputs, hidden, classes)
     w = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(network)])
     x = rng.normal(size=(samples, inputs))
-    root = sloppiness.softmax_root_jacobian(lambda n, rows: jax.vmap(n)(rows), network, x)
-    spectrum = sloppiness.fisher_spectrum(root, sloppiness.entry_names(network, entries=False))
+    root = sloppiness.softmax_root_jacobian(logits_of, network, x)
+    spectrum = sloppiness.fisher_spectrum(root, net.names)
     g = spectrum.matrix()
-    jacobian, share = net.jacobian(w, x), softmax(net.logits(w, x))
+    # in forward mode; the library goes backwards
+    jacobian = np.asarray(jax.jit(jax.jacfwd(lambda v: logits_of(net.network(v), x)))(w))
+    share = softmax(net.logits(w, x), axis=1)
     scale = np.abs(g).max()
     closed = curvature.softmax_fisher(jacobian, share)
     yield close(g, closed, "g from the square-root Jacobian, against its closed form", atol=1e-12 * scale)

@@ -1,14 +1,12 @@
 """Where the Fisher information is the Hessian of the loss, and where it is not."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from scipy.special import expit, softmax
 
-from leadline import data
-from leadline.claims.scenarios.landscape.shallow_networks import (
-    ShallowClassifier,
-    complex_derivative,
-    digit_set,
-    softmax,
-)
+from leadline import data, optimisation
+from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, digit_set
 from leadline.evidence import Int, at_least, at_most, claim, close, erratum
 from leadline.landscape import sloppiness
 from leadline.presentation import figure
@@ -27,8 +25,8 @@ def fisher_versus_hessian(
     $$H = g + \frac{1}{n} \sum_i r_i \nabla^2 f_i$$
 
     Check: The comparison is made on sums of exponentials, softmax regression, a one-parameter curve of classifiers,
-    and a tanh network on the first 8 principal components of the digits. Hessians are computed by complex steps of
-    closed-form gradients.
+    and a tanh network on the first 8 principal components of the digits. Hessians are computed by automatic
+    differentiation.
     """
     rng = data.generator(key)
     sizes, ratios = _regression_differences(rng, terms)
@@ -44,21 +42,21 @@ def fisher_versus_hessian(
     x = x - x.mean(axis=0)
     x = 2 * (x @ np.linalg.svd(x, full_matrices=False)[2][:8].T)
     net = ShallowClassifier(8, hidden, 10)
-    times = tuple(int(t) for t in (0, 5, 20, 50, 100, num_steps) if t <= num_steps)
-    _, kept = net.train(net.draw(rng), x, y, num_steps, keep=times)
+    times = sorted({t for t in (0, 5, 20, 50, 100, num_steps) if t <= num_steps})
+    path = net.train(net.draw(rng), x, y, num_steps, every=1)
     differences, least_h, least_g = [], [], []
-    for w in kept.values():
+    for w in path[times]:
         hessian, root = net.hessian(w, x, y), net.root(w, x)
         g = root.T @ root
         differences.append(_apart(hessian, g))
         top = np.linalg.norm(g, 2)
         least_h.append(np.linalg.eigvalsh(hessian)[0] / top)
         least_g.append(np.linalg.eigvalsh(g)[0] / top)
-    own = _apart(net.hessian(w, x, softmax(net.logits(w, x))), g)
+    own = _apart(net.hessian(w, x, softmax(net.logits(w, x), axis=1)), g)
     yield at_most(own, 1e-12, "‖H − g‖/‖g‖ of the trained network, labels distributed as it says")
     yield at_least(least_g, 0.0, "network in training: least eigenvalue of g over its largest", atol=1e-13)
     yield at_most(min(least_h), 0.0, "network in training: least eigenvalue of H over the largest of g", strict=True)
-    steps, along = np.maximum(list(kept), 1), "step (0 drawn at 1)"
+    steps, along = np.maximum(times, 1), "step (0 drawn at 1)"
     title, points = f"‖H − g‖/‖g‖ from {differences[0]:.2f} to {differences[-1]:.2g}", {"network": (steps, differences)}
     apart = figure.curves(title, along, "‖H − g‖/‖g‖", points=points, log="x")
     title, points = "Least eigenvalue over the largest of g", {"H": (steps, least_h), "g": (steps, least_g)}
@@ -79,25 +77,24 @@ def _regression_differences(rng, terms) -> tuple[np.ndarray, np.ndarray]:
     g = root.T @ root
     targets = np.exp(-np.outer(t, w)).sum(axis=1)
 
-    def gradient(v, size):
-        waves = np.exp(-np.outer(t, v))
-        return (waves.sum(axis=1) - targets + size * residual) @ (-t[:, None] * waves) / 30
+    def loss(v, size):
+        return jnp.mean((jnp.exp(-jnp.outer(t, v)).sum(axis=1) - targets + size * residual) ** 2) / 2
 
     sizes = np.array([0.01, 0.1, 1.0, 10.0])
-    hessians = [complex_derivative(lambda v, s=s: gradient(v, s), w) for s in sizes]
+    hessians = jax.vmap(jax.hessian(loss), (None, 0))(w, sizes)
     return sizes, np.array([_apart(h, g) for h in hessians])
 
 
 def _softmax_regression_difference(rng) -> float:
     """Logits Wx are linear in W: random weights, inputs and labels."""
     x, w = rng.normal(size=(40, 3)), rng.normal(size=12)
-    labels = np.eye(4)[rng.integers(4, size=40)]
-    logits = x @ w.reshape(4, 3).T
-    jacobian = np.einsum("cb,nd->ncbd", np.eye(4), x).reshape(40, 4, 12)
+    labels = rng.integers(4, size=40)
+    logits = x @ w.reshape(3, 4)
+    jacobian = np.einsum("cb,nd->ncdb", np.eye(4), x).reshape(40, 4, 12)
     root = sloppiness.softmax_root_rows(logits, jacobian)
     g = root.T @ root
-    hessian = complex_derivative(lambda v: ((softmax(x @ v.reshape(4, 3).T) - labels).T @ x).ravel() / 40, w)
-    return _apart(hessian, g)
+    loss = optimisation.SoftmaxRidge(jnp.asarray(x), jnp.asarray(labels), jnp.asarray(0.0), 4)
+    return _apart(jax.hessian(loss)(jnp.asarray(w)), g)
 
 
 def _curved_minima(rng) -> tuple[list[float], list[float]]:
@@ -107,7 +104,7 @@ def _curved_minima(rng) -> tuple[list[float], list[float]]:
     x, q = rng.normal(size=(2, 400))
     found, slopes = [], []
     for truth in (x + q, x - q):
-        chance = 1 / (1 + np.exp(-truth))
+        chance = expit(truth)
 
         def loss(w, chance=chance):
             z = w * x + w * w * q

@@ -1,9 +1,11 @@
 """What the Fisher information takes from data: the inputs, not the labels, and no more directions than outputs."""
 
+import jax
 import numpy as np
+from scipy.special import softmax
 
 from leadline import data
-from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, digit_set, softmax
+from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, digit_set, logits_of
 from leadline.evidence import Int, at_least, at_most, claim, close, exactly
 from leadline.landscape import sloppiness
 from leadline.presentation import figure
@@ -22,14 +24,13 @@ def fisher_ignores_labels(key, images: Int(10, 60) = 40, hidden: Int(2, 16) = 6,
     rng = data.generator(key)
     x, y = digit_set(images, rng)
     net = ShallowClassifier(64, hidden, 10)
-    w, _ = net.train(net.draw(rng), x, y, num_steps)
-    jacobian, logits = net.jacobian(w, x), net.logits(w, x)
-    share = softmax(logits)
+    w = net.train(net.draw(rng), x, y, num_steps)[-1]
+    logits, jacobian = sloppiness.output_jacobian(logits_of, net.network(w), x)
+    share = softmax(logits, axis=1)
     shuffled = y[rng.permutation(images)]
     spectra, empirical = [], []
     for labels in (y, shuffled):
-        # ∂(s − y)/∂logits at these labels, by complex steps
-        bend = np.stack([(softmax(logits + 1e-30j * e) - labels).imag / 1e-30 for e in np.eye(10)], axis=-1)
+        bend = jax.vmap(jax.jacfwd(lambda z, y: jax.nn.softmax(z) - y))(logits, labels)  # ∂(s − y)/∂logits
         values, vectors = np.linalg.eigh(bend)
         half = np.sqrt(np.clip(values, 0, None))[:, :, None] * np.swapaxes(vectors, 1, 2)
         spectra.append(sloppiness.fisher_eigenvalues((half @ jacobian).reshape(-1, net.size) / np.sqrt(images)))
@@ -75,7 +76,7 @@ def fisher_rank(key, images: Int(10, 200) = 50, hidden: Int(3, 32) = 8, num_step
     rng = data.generator(key)
     x, y = digit_set(images, rng)
     net = ShallowClassifier(64, hidden, 10)
-    w, _ = net.train(net.draw(rng), x, y, num_steps)
+    w = net.train(net.draw(rng), x, y, num_steps)[-1]
     root = net.root(w, x).reshape(images, 10, -1)
     counts = np.unique(np.geomspace(2, images, 5).astype(int))
     ranks, limits, sharper = [], [], []

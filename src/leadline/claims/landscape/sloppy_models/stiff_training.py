@@ -1,11 +1,15 @@
 """Training along stiff directions: which are learnt first, which suffice, and whether they stay where they are."""
 
+from functools import partial
 from itertools import pairwise
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
 
 from leadline import data
-from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, digit_set, one_hot
+from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, cross_entropy, digit_set, logits_of
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, mean
 from leadline.landscape import sloppiness
 from leadline.landscape.sloppiness.stiff_subspaces import displacement_shares, leading_subspace, subspace_overlap
@@ -35,8 +39,6 @@ def stiff_first_training(
     0.09 with 10% of the directions, 0.05 with 15% and none with 30%. All directions give 0.87 and the stiffest 10%
     give 0.75. With 6% (37 of 610) less than half of the accuracy may be kept.
     """
-    import jax
-
     rng = data.generator(key)
     basis = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     curvature, start = np.geomspace(1, 1e-3, 6), rng.normal(size=6)
@@ -46,23 +48,31 @@ def stiff_first_training(
     what = "quadratic: error along each direction after 50 steps, against (1 − ηλ)⁵⁰"
     yield close(w @ basis, (1 - 1.5 * curvature) ** 50 * (start @ basis), what, atol=1e-12)
     _, _, test, labels = data.digits_split()
-    labels = one_hot(labels, 10)
-    net = ShallowClassifier(64, hidden, 10)
-    times = tuple(int(t) for t in np.unique(np.geomspace(1, num_steps, 8).astype(int)))
+    net, rule = ShallowClassifier(64, hidden, 10), optax.adam(0.02)
+
+    @jax.jit
+    @partial(jax.vmap, in_axes=(0, None, None, None))
+    def trained_within(basis, w, x, y):
+        """The logits of the test images after training in the span of the rows."""
+        end, _ = sloppiness.train_in_subspace(cross_entropy, net.network(w), basis, rule, num_steps, x, y)
+        return logits_of(end, test)
+
+    times = np.unique(np.geomspace(1, num_steps, 8).astype(int))
     k = round(share * net.size)
     dimensions = np.array([k // 4, k])
     shares, full, stiff, random = [], [], [], []
     for seed in range(seeds):
         x, y = digit_set(images, rng)
         w0 = net.draw(rng)
-        end, kept = net.train(w0, x, y, num_steps, keep=times)
+        path = net.train(w0, x, y, num_steps, every=1)
         vectors = net.spectrum(w0, x[:60]).vectors
-        shares.append([np.cumsum(displacement_shares(v - w0, vectors)) for v in kept.values()])
+        shares.append([np.cumsum(displacement_shares(v - w0, vectors)) for v in path[times]])
         other = sloppiness.random_subspace(k, net.size, key=jax.random.fold_in(key, seed))
-        for found, rows in ((stiff, vectors), (random, other)):
-            ends = [net.train(w0, x, y, num_steps, rate=0.02, basis=rows[:d])[0] for d in dimensions]
-            found.append([net.accuracy(v, test, labels) for v in ends])
-        full.append(net.accuracy(end, test, labels))
+        bases = [rows[:k] * (np.arange(k) < d)[:, None] for rows in (vectors, other) for d in dimensions]
+        right = np.asarray(trained_within(np.stack(bases), w0, x, y)).argmax(axis=2) == labels
+        stiff.append(right.mean(axis=1)[:2])
+        random.append(right.mean(axis=1)[2:])
+        full.append(np.mean(net.logits(path[-1], test).argmax(axis=1) == labels))
     shares, full, stiff, random = (np.array(v) for v in (shares, full, stiff, random))
     early, late = shares[:, 0, 39], shares[:, -1, 39]
     what = "share of the displacement in the 40 stiffest directions: first step, against the end"
@@ -71,7 +81,8 @@ def stiff_first_training(
     yield at_least(stiff[:, -1] / full, 0.5, what)
     what = f"test accuracy in {k} stiff directions less that in random ones, mean of {seeds} runs"
     yield mean(stiff[:, -1] - random[:, -1], 0.0, what, side="at least")
-    fallen = net.loss(end, x, y) / net.loss(w0, x, y)
+    loss = net.objective(x, y)
+    fallen = loss(jnp.asarray(path[-1])) / loss(jnp.asarray(w0))
     yield at_most(fallen, 0.05, "training loss at the end over that at the start")
     energy, groups = np.insert(shares.mean(axis=0), 0, 0.0, axis=1), [0, 10, 40, 160, shares.shape[2]]
     points = {f"{a + 1} to {b}": (times, energy[:, b] - energy[:, a]) for a, b in pairwise(groups)}
@@ -115,17 +126,18 @@ def fisher_drift(
     """
     rng = data.generator(key)
     x, y = digit_set(images, rng)
-    times = (0, *(num_steps // d for d in (20, 10, 4, 2, 1)))
+    part, multiples = num_steps // 20, [0, 1, 2, 5, 10, 20]
+    times = part * np.array(multiples)
     tables, shown = {}, []
     for width in (narrow, wide):
         net = ShallowClassifier(64, width, 10)
         start = net.draw(rng)
         for rate in (1e-3, 1e-2):
-            _, kept = net.train(start, x, y, num_steps, rate=rate, keep=times)
-            spaces = [leading_subspace(net.root(w, x), directions) for w in kept.values()]
+            path = net.train(start, x, y, 20 * part, rate=rate, every=part)[multiples]
+            spaces = [leading_subspace(net.root(w, x), directions) for w in path]
             table = np.array([[subspace_overlap(a, b) for a in spaces] for b in spaces])
             tables[width, rate], chance = table, directions / net.size
-            is_late = net.loss(kept[times[-2]], x, y) < 0.1
+            is_late = bool(net.objective(x, y)(jnp.asarray(path[-2])) < 0.1)
             run = f"width {width}, rate {rate:g}"
             late = at_least(table[-1, -2], 0.7, f"{run}: overlap of the last two times")
             yield late.given(is_late, "the training loss is below 0.1 at both")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leadline import data
+from leadline import data, optimisation
 from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, digit_set
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, instrument, reference
 from leadline.landscape import sloppiness
@@ -28,7 +28,7 @@ def stiff_sloppy_perturbation(
     rng = data.generator(key)
     x, y = digit_set(images, rng)
     net = ShallowClassifier(64, hidden, 10)
-    w, _ = net.train(net.draw(rng), x, y, num_steps)
+    w = net.train(net.draw(rng), x, y, num_steps)[-1]
     spectrum = net.spectrum(w, x)
 
     def embed(v):
@@ -39,8 +39,10 @@ def stiff_sloppy_perturbation(
     what = "change of predictions over norm·√(nλₖ), norm 10⁻⁷, λₖ > 10⁻⁷λ₁"
     yield close((small.measured / small.predicted)[seen], 1.0, what, rtol=0.05)
     change = sloppiness.direction_responses(embed, w, spectrum, norm, images)
-    rises = np.array([net.loss(w + norm * v, x, y) for v in spectrum.vectors]) - net.loss(w, x, y)
-    kept = np.array([net.accuracy(w + norm * v, x, y) for v in spectrum.vectors])
+    loss = net.objective(x, y)
+    rises = optimisation.evaluate_points(loss, w + norm * np.stack([0 * w, *spectrum.vectors]))[0]
+    rises = rises[1:] - rises[0]
+    kept = net.accuracy(w + norm * spectrum.vectors, x, y)
     k = 1 + np.arange(len(kept))
     lines, points = {"norm·√(nλₖ)": (k[seen], change.predicted[seen])}, {f"norm {norm:g}": (k, change.measured)}
     title = "Change of predictions 2√s, all images"
@@ -72,7 +74,7 @@ def sloppy_spectrum(key, images: Int(60, 200) = 80, hidden: Int(8, 32) = 12, num
     start, k = net.draw(rng), 3 * images // 2
     spectra, decades, bends = {}, {}, []
     for name, inputs in (("digits", x), ("white noise", noise)):
-        w, _ = net.train(start, inputs, y, num_steps)
+        w = net.train(start, inputs, y, num_steps)[-1]
         bent = np.sort(np.abs(np.linalg.eigvalsh(net.hessian(w, inputs, y))))[::-1]
         bends.append(sloppiness.spectrum_decades(bent, k))
         spectra[name] = sloppiness.fisher_eigenvalues(net.root(w, inputs))
@@ -120,7 +122,7 @@ def effective_dimension(
     widths, scale = (max(hidden // 4, 1), hidden // 2, hidden), sloppiness.prior_scale(images, prior)
     for width in widths:
         net = ShallowClassifier(64, width, 10)
-        w, _ = net.train(net.draw(rng), x, y, num_steps)
+        w = net.train(net.draw(rng), x, y, num_steps)[-1]
         root = net.root(w, x)
         spectrum = sloppiness.fisher_eigenvalues(root)
         by_width.append(sloppiness.effective_dimension(spectrum, scale))

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, optimisation
+from leadline import data, networks, optimisation
 from leadline.claims.scenarios.optimisation.small_networks import network_loss, two_trained_networks
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, exactly, instrument
 from leadline.presentation import figure
@@ -143,10 +143,9 @@ def loss_line_slice(
 
 
 def _network_line(loss: optimisation.FlatLoss, a: np.ndarray, b: np.ndarray, t) -> np.ndarray:
-    """The same losses in NumPy, one network after the other."""
-    x, y = map(np.asarray, loss.data)
-    weights = [dict(zip("abc", (a + s * (b - a)).reshape(3, -1), strict=True)) for s in t]
-    return np.array([network_loss(w, x, y, xp=np) for w in weights])
+    """The losses of the interpolated networks, one after the other."""
+    ends = [loss.parameters(jnp.asarray(w)) for w in (a, b)]
+    return np.array([network_loss(networks.interpolate(*ends, s), *loss.data) for s in t])
 
 
 def _saddle(w: jax.Array) -> jax.Array:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from leadline import data, optimisation
-from leadline.claims.scenarios.optimisation import plain_problems
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, reference, slope
 from leadline.presentation import figure
 
@@ -29,11 +28,13 @@ def gd_optimal_step_contraction(
     """
     rng = data.generator(key)
     basis = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
-    bowl = plain_problems.quadratic(convexity * (basis * np.geomspace(1.0, condition, dimension)) @ basis.T)
+    bowl = optimisation.Quadratic(
+        convexity * (basis * np.geomspace(1.0, condition, dimension)) @ basis.T, np.zeros(dimension)
+    )
     m, smoothness = convexity, convexity * condition
     best, promised = 2 / (m + smoothness), (condition - 1) / (condition + 1)
     ends = basis[:, [0, -1]].T
-    after = np.linalg.norm(bowl.descent(ends, best, 1)[-1], axis=1)
+    after = np.linalg.norm(ends - best * bowl.gradient(ends), axis=1)
     yield close(after, promised, "factor of a step 2/(m + L) from the eigenvectors of m and of L", atol=1e-12)
     yield close(after**2, promised**2, "factor of the squared distance in a step 2/(m + L)", atol=1e-12)
     sizes = np.sort(np.append(np.linspace(0, 2 / smoothness, 2001)[1:], best))
@@ -42,7 +43,7 @@ def gd_optimal_step_contraction(
     yield close(least, 1.0, "step size with the least worst factor, in units of 2/(m + L)", rtol=1e-12)
     yield at_least(worst, promised, "worst factor of 2001 step sizes against (κ − 1)/(κ + 1)", rtol=1e-12)
     few = np.linspace(0.05, 2.1, 21) / smoothness
-    measured = [np.linalg.norm(bowl.descent(ends, eta, 1)[-1], axis=1).max() for eta in few]
+    measured = [np.linalg.norm(ends - eta * bowl.gradient(ends), axis=1).max() for eta in few]
     direct = np.maximum(np.abs(1 - few * m), np.abs(1 - few * smoothness))
     what = "worst measured factor of 21 step sizes, against max(|1 − ηm|, |1 − ηL|)"
     yield close(measured, direct, what, atol=1e-12)
@@ -65,9 +66,9 @@ def gd_exponential_form(key, condition: Real(2.0, 1e4, log=True) = 10.0, num_ste
 
     Check: Runs on the quadratic (w₁² + κw₂²)/2 start from its two axes, and the limit of large κ is taken.
     """
-    bowl = plain_problems.quadratic(np.diag([1.0, condition]))
-    t = np.arange(1, num_steps + 1)
-    distance = np.linalg.norm(bowl.descent(np.eye(2), 2 / (1 + condition), num_steps)[1:], axis=-1).max(1)
+    bowl, t = optimisation.spread_quadratic(2, condition), np.arange(1, num_steps + 1)
+    run = optimisation.gradient_path(bowl.gradient, np.eye(2), 2 / (1 + condition), num_steps)
+    distance = np.linalg.norm(run[1:], axis=-1).max(1)
     bound, squared = np.exp(-2 * t / condition), np.exp(-4 * t / condition)
     seen = distance > 1e-280
     right = at_most(distance[seen], bound[seen], "distance at each t against e^(−2t/κ)", rtol=1e-9)
@@ -77,7 +78,8 @@ def gd_exponential_form(key, condition: Real(2.0, 1e4, log=True) = 10.0, num_ste
     ratio, what = 2 * np.arctanh(1 / kappas) / (2 / kappas), "log((κ + 1)/(κ − 1)) in units of 2/κ"
     yield at_least(ratio, 1.0, f"{what}, κ growing")
     yield close(ratio, 1 + 1 / (3 * kappas**2), f"{what}: 1 + 1/(3κ²) for large κ", atol=1 / kappas[0] ** 4)
-    tenth = plain_problems.quadratic(np.diag([1.0, 10.0])).descent(np.array([1.0, 0.0]), 2 / 11, 10)[-1, 0]
+    ten = optimisation.spread_quadratic(2, 10.0)
+    tenth = optimisation.gradient_path(ten.gradient, np.array([1.0, 0.0]), 2 / 11, 10)[-1, 0]
     yield reference([tenth, np.exp(-2.0)], [0.13443, 0.13534], "distance and bound at κ = 10, t = 10", digits=5)
     wrong = at_most(distance[seen], squared[seen], "distance at each t against e^(−4t/κ)")
     yield erratum(wrong, of=right, by="penn", prints="‖wᵗ − w*‖ ≤ e^(−4t/κ) ‖w⁰ − w*‖")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from leadline import data, optimisation
-from leadline.claims.scenarios.optimisation import plain_problems
+from leadline.claims.scenarios.optimisation.small_regressions import drawn_logistic, drawn_quadratic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, reference
 from leadline.optimisation.bounds.rate_bounds import guaranteed_decrease
 from leadline.presentation import figure
@@ -31,20 +31,21 @@ def sufficient_decrease(
     """
     rng = data.generator(key)
     problems = {
-        "quadratic": (plain_problems.drawn_quadratic(rng, dimension, condition), rng.normal(size=dimension)),
-        "logistic": (plain_problems.drawn_logistic(rng, 80, dimension, condition), rng.normal(size=dimension)),
-        "x² + 3 sin² x": (plain_problems.sine_parabola(), np.array([3.0])),
-        "log cosh": (plain_problems.log_cosh(), np.array([1.0])),
+        "quadratic": (drawn_quadratic(rng, dimension, condition), rng.normal(size=dimension)),
+        "logistic": (drawn_logistic(rng, 80, dimension, condition), rng.normal(size=dimension)),
+        "x² + 3 sin² x": (optimisation.SineParabola(), np.array([3.0])),
+        "log cosh": (optimisation.LogCoshBowl([0.0], [1.0]), np.array([1.0])),
     }
     grid = np.linspace(0.05, 2.5, 50)
     curves = {}
     for name, (problem, start) in problems.items():
-        eta = step_size / problem.smoothness
-        points = problem.descent(start, eta, num_steps)
-        value, square = problem.value(points), np.sum(problem.gradient(points[:-1]) ** 2, 1)
+        smoothness = problem.constants().smoothness
+        eta = step_size / smoothness
+        points = optimisation.gradient_path(problem.gradient, start, eta, num_steps)
+        value, square = problem(points), np.sum(problem.gradient(points[:-1]) ** 2, 1)
         rounding = 1e-14 * max(1.0, np.max(np.abs(value)))
         decrease = -np.diff(value)
-        promised = guaranteed_decrease(problem.smoothness, eta) * square
+        promised = guaranteed_decrease(smoothness, eta) * square
         kept = at_least(decrease, promised, f"decrease of each step, {name}, against the guarantee", atol=rounding)
         yield kept
         half = at_least(decrease, eta / 2 * square, f"decrease of each step, {name}, against (η/2)‖g‖²", atol=rounding)
@@ -53,25 +54,25 @@ def sufficient_decrease(
         if moving.any():
             yield at_least(decrease[moving], 0.0, f"decrease of each step, {name}: strict", strict=True)
         g = problem.gradient(start)
-        after = problem.value(start - grid[:, None] / problem.smoothness * g)
-        curves[name] = (grid, (problem.value(start) - after) * problem.smoothness / (g @ g))
+        after = problem(start - grid[:, None] / smoothness * g)
+        curves[name] = (grid, (problem(start) - after) * smoothness / (g @ g))
     top = rng.normal(size=dimension)
-    bowl = plain_problems.quadratic(condition * np.eye(dimension))
+    bowl = optimisation.Quadratic(condition * np.eye(dimension), np.zeros(dimension))
     eta = step_size / condition
     g = bowl.gradient(top)
-    lost = (bowl.value(top) - bowl.value(top - eta * g)) * condition / (g @ g)
+    lost = (bowl(top) - bowl(top - eta * g)) * condition / (g @ g)
     promised = guaranteed_decrease(condition, eta) * condition
     what = "decrease on an isotropic quadratic, in units of ‖g‖²/L: the guarantee exactly"
     yield close(lost, promised, what, atol=1e-13 * condition)
     fine = np.arange(1, 2501) / 1000
-    rises = bowl.value(top - fine[:, None] / condition * g) > bowl.value(top) * (1 + 1e-12)
+    rises = bowl(top - fine[:, None] / condition * g) > bowl(top) * (1 + 1e-12)
     what = "isotropic quadratic: first ηL of 0.001, 0.002, … at which l rises"
     yield close(fine[np.argmax(rises)], 2.0, what, atol=1.001e-3)
     yield exactly(fine[np.argmax(guaranteed_decrease(1.0, fine))], 1.0, "ηL with the best guarantee")
-    cosh, w = plain_problems.log_cosh(), np.array([1.0])
+    cosh, w = problems["log cosh"]
     g, bend = np.tanh(w), 1 - np.tanh(w[0]) ** 2
-    taylor = cosh.value(w) - step_size * (g @ g) + step_size**2 / 2 * bend * (g @ g)
-    equal = close(cosh.value(w - step_size * g), taylor, "log cosh after a step from 1, by Taylor", atol=1e-12)
+    taylor = cosh(w) - step_size * (g @ g) + step_size**2 / 2 * bend * (g @ g)
+    equal = close(cosh(w - step_size * g), taylor, "log cosh after a step from 1, by Taylor", atol=1e-12)
     yield erratum(equal, of=kept, by="eth", prints="l(w − ηg) equals its second-order Taylor polynomial at w")
     title = "No step decreases l by less than promised; the promise is best at ηL = 1 and ends at 2"
     lines, rules = {"guaranteed: ηL(1 − ηL/2)": (grid, grid * (1 - grid / 2))}, {"ηL = 2": ("x", 2.0)}
@@ -103,24 +104,25 @@ def gd_pl_linear_rate(
     left, right = (np.linalg.qr(rng.normal(size=(n, rows)))[0] for n in (rows, dimension))
     x = (left * np.geomspace(1.0, np.sqrt(condition), rows)) @ right.T * np.sqrt(rows)
     problems = {
-        "quadratic": (plain_problems.drawn_quadratic(rng, dimension, condition), rng.normal(size=dimension)),
-        "underdetermined": (plain_problems.least_squares(x, rng.normal(size=rows)), rng.normal(size=dimension)),
-        "x² + 3 sin² x": (plain_problems.sine_parabola(), np.array([start])),
+        "quadratic": (drawn_quadratic(rng, dimension, condition), rng.normal(size=dimension)),
+        "underdetermined": (optimisation.LeastSquares(x, rng.normal(size=rows)), rng.normal(size=dimension)),
+        "x² + 3 sin² x": (optimisation.SineParabola(), np.array([start])),
     }
     points, lines, t = {}, {}, np.arange(num_steps + 1)
     for name, (problem, first) in problems.items():
-        gap = problem.gap(problem.descent(first, 1 / problem.smoothness, num_steps))
-        bound = optimisation.gd_pl_bound(problem.smoothness, problem.pl, float(gap[0]), t)
+        smoothness, pl = problem.constants().smoothness, problem.constants().pl
+        gap = problem.gap(optimisation.gradient_path(problem.gradient, first, 1 / smoothness, num_steps))
+        bound = optimisation.gd_pl_bound(smoothness, pl, float(gap[0]), t)
         kept = np.maximum.accumulate(gap[::-1])[::-1] > 1e-13
         kept[0] = True
         yield at_most(gap[kept], bound[kept], f"gap at each t, {name}, against (1 − μ/L)ᵗ gap₀", rtol=1e-9, atol=1e-12)
-        if kept.sum() > 2 and problem.pl < problem.smoothness:
+        if kept.sum() > 2 and pl < smoothness:
             last = np.flatnonzero(kept)[-1]
-            rate, promised = (gap[last] / gap[0]) ** (1 / last), 1 - problem.pl / problem.smoothness
+            rate, promised = (gap[last] / gap[0]) ** (1 / last), 1 - pl / smoothness
             yield at_most(rate, promised, f"mean factor per step, {name}, against 1 − μ/L", rtol=1e-9)
         lines[name], points[name] = (t, np.maximum(bound, 1e-13)), (t[kept], gap[kept])
-    well = plain_problems.double_well()
-    stuck = well.descent(np.array([0.5]), 1 / well.smoothness, 400)[-1]
+    well = optimisation.DoubleWell(radius=1.3)
+    stuck = optimisation.gradient_path(well.gradient, np.array([0.5]), 1 / well.constants().smoothness, 400)[-1]
     shallow = np.sort(np.roots([1.0, 0.0, -1.0, 0.1]).real)[-1]
     yield close(stuck, shallow, "double well from 0.5: the limit is the shallow minimum", atol=1e-9)
     gap = well.gap(stuck)

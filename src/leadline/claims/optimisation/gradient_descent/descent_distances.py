@@ -2,26 +2,26 @@
 
 import numpy as np
 
-from leadline import data
-from leadline.claims.scenarios.optimisation import plain_problems
+from leadline import data, optimisation
+from leadline.claims.scenarios.optimisation.small_regressions import drawn_logistic, drawn_quadratic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close
 from leadline.presentation import figure
 
 
 def _convex_problems(rng, dimension, condition, radius):
     """Logistic with ridge, Huber, and ‖w‖⁴/4 on the ball that holds its start."""
-    direction = rng.normal(size=dimension)
-    logistic = plain_problems.drawn_logistic(rng, 80, dimension, condition)
+    direction, ball = rng.normal(size=dimension), optimisation.QuarticBowl(radius, dimension)
+    logistic = drawn_logistic(rng, 80, dimension, condition)
     return {
         "logistic with ridge": (logistic, rng.normal(size=dimension)),
-        "Huber": (plain_problems.huber(radius / 10), np.array([radius])),
-        "‖w‖⁴/4": (plain_problems.quartic(radius), radius * direction / np.linalg.norm(direction)),
+        "Huber": (optimisation.Huber(radius / 10), np.array([radius])),
+        "‖w‖⁴/4": (ball, radius * direction / np.linalg.norm(direction)),
     }
 
 
 def _gain(problem, points):
     """(‖wᵗ − w*‖² − ‖wᵗ⁺¹ − w*‖²)/(2η) as g·(wᵗ − w* + wᵗ⁺¹ − w*)/2, which loses no digits to cancellation."""
-    g, away = problem.gradient(points[:-1]), points - problem.minimiser
+    g, away = problem.gradient(points[:-1]), points - problem.constants().minimiser
     return np.sum(g * (away[:-1] + away[1:]), 1) / 2
 
 
@@ -47,20 +47,22 @@ def gd_convex_one_step_bound(
     """
     panels, worst = [], []
     for name, (problem, start) in _convex_problems(data.generator(key), dimension, condition, radius).items():
-        eta = step_size / problem.smoothness
-        points = problem.descent(start, eta, num_steps)
-        gap, gain = problem.gap(points[1:]), _gain(problem, points)
-        scale = 1e-12 * max(1.0, gap[0], abs(problem.minimum))
+        known = problem.constants()
+        eta = step_size / known.smoothness
+        points = optimisation.gradient_path(problem.gradient, start, eta, num_steps)
+        gap, gain = problem(points[1:]) - known.minimum, _gain(problem, points)
+        scale = 1e-12 * max(1.0, gap[0], abs(known.minimum))
         yield at_most(gap, gain, f"gap after each step, {name}, against the gain of squared distance/(2η)", atol=scale)
         total = eta * 2 * np.cumsum(gain)
-        direct = np.sum((start - problem.minimiser) ** 2) - np.sum((points[1:] - problem.minimiser) ** 2, 1)
+        direct = np.sum((start - known.minimiser) ** 2) - np.sum((points[1:] - known.minimiser) ** 2, 1)
         yield close(total, direct, f"summed gains, {name}: they telescope", atol=1e-12 * max(1.0, direct[-1]))
         t = np.flatnonzero(gap > 1e-13)
         worst.append(np.max(gap[t] / gain[t], initial=0.0))
         lines, points = {"squared distance gained/(2η)": (t + 1, gain[t])}, {"gap after the step": (t + 1, gap[t])}
         panels.append(figure.curves(name, "step", "gap", lines=lines, points=points, log="y"))
-    well = plain_problems.double_well()
-    points = well.descent(np.array([0.8]), step_size / well.smoothness, 50)
+    well = optimisation.DoubleWell(radius=1.3)
+    eta = step_size / well.constants().smoothness
+    points = optimisation.gradient_path(well.gradient, np.array([0.8]), eta, 50)
     excess = well.gap(points[1:]) - _gain(well, points)
     yield at_least(excess, 0.0, "gap minus gain at each step in the shallow well of a double well", strict=True)
     title = f"Each gap is at most {max(worst):.2f} of the squared distance gained/(2η), ηL = {step_size:.3g}"
@@ -90,25 +92,28 @@ def gd_distance_monotone(
     """
     rng, curves, t = data.generator(key), {}, np.arange(num_steps + 1)
     for name, (problem, start) in _convex_problems(rng, dimension, condition, radius).items():
-        eta = step_size / problem.smoothness
-        points = problem.descent(start, eta, num_steps)
+        smoothness = problem.constants().smoothness
+        eta = step_size / smoothness
+        points = optimisation.gradient_path(problem.gradient, start, eta, num_steps)
         square = np.sum(problem.gradient(points[:-1]) ** 2, 1)
-        promised = (2 / problem.smoothness - eta) * square / 2
-        rounding = 1e-12 * max(1.0, square[0] / problem.smoothness)
+        promised = (2 / smoothness - eta) * square / 2
+        rounding = 1e-12 * max(1.0, square[0] / smoothness)
         inside = step_size <= 2 or name != "‖w‖⁴/4"  # beyond 2/L the run may leave the ball on which L was taken
         what = f"gain of squared distance/(2η) at each step, {name}"
         more = at_least(_gain(problem, points), promised, what, atol=rounding)
         yield more.given(inside, "the run stays where L was taken")
-        distance, what = np.linalg.norm(points - problem.minimiser, axis=1), f"change of distance at each step, {name}"
+        distance = np.linalg.norm(points - problem.constants().minimiser, axis=1)
+        what = f"change of distance at each step, {name}"
         grows = at_most(np.diff(distance), 0.0, what, atol=1e-12 * max(1.0, radius))
         yield grows.given(step_size <= 2, "ηL ≤ 2")
         curves[name] = (t, distance / distance[0])
-    bowl = plain_problems.drawn_quadratic(rng, max(dimension, 2), condition)
-    top = np.linalg.eigh(np.stack([bowl.gradient(e) for e in np.eye(max(dimension, 2))]))[1][:, -1]
-    factor = np.linalg.norm(bowl.descent(top, 2.1 / condition, 1)[-1])
+    bowl = drawn_quadratic(rng, max(dimension, 2), condition)
+    top = np.linalg.eigh(bowl.matrix)[1][:, -1]
+    factor = np.linalg.norm(top - 2.1 / condition * bowl.gradient(top))
     yield close(factor, 1.1, "factor of the distance in a step 2.1/L along the top curvature", atol=1e-10)
-    well = plain_problems.double_well()
-    away = np.linalg.norm(well.descent(np.array([0.3]), 0.1, num_steps) - well.minimiser, axis=1)
+    well = optimisation.DoubleWell()
+    path = optimisation.gradient_path(well.gradient, np.array([0.3]), 0.1, num_steps)
+    away = np.linalg.norm(path - well.constants().minimiser, axis=1)
     what = "double well: change of distance to the global minimiser at the first steps"
     yield at_least(np.diff(away)[:20], 0.0, what, strict=True)
     grown = away[-1] / away[0] - 1

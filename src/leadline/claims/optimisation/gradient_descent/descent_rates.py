@@ -3,7 +3,7 @@
 import numpy as np
 
 from leadline import data, optimisation
-from leadline.claims.scenarios.optimisation import plain_problems
+from leadline.claims.scenarios.optimisation.small_regressions import drawn_logistic
 from leadline.evidence import Int, Real, at_most, claim, close
 from leadline.optimisation.bounds.rate_bounds import gd_convex_steps, gd_squared_contraction
 from leadline.presentation import figure
@@ -30,15 +30,15 @@ def gd_rate_convex(
     worst chain; then on one Huber function for each of several t.
     """
     problems = {
-        "Huber": (plain_problems.huber(radius / 40), np.array([radius])),
-        "w⁴/4": (plain_problems.quartic(radius), np.array([radius])),
-        "worst chain": (plain_problems.chain(links), np.zeros(links)),
+        "Huber": (optimisation.Huber(radius / 40), np.array([radius])),
+        "w⁴/4": (optimisation.QuarticBowl(radius), np.array([radius])),
+        "worst chain": (optimisation.WorstChain(links), np.zeros(links)),
     }
     t, points = np.arange(1, num_steps + 1), {}
     for name, (problem, start) in problems.items():
-        distance = float(np.linalg.norm(start - problem.minimiser))
-        smoothness, eta = problem.smoothness, step_size / problem.smoothness
-        gap = problem.gap(problem.descent(start, eta, num_steps))[1:]
+        smoothness, minimiser = problem.constants().smoothness, problem.constants().minimiser
+        distance, eta = float(np.linalg.norm(start - minimiser)), step_size / smoothness
+        gap = problem.gap(optimisation.gradient_path(problem.gradient, start, eta, num_steps))[1:]
         unit, rounding = smoothness * distance**2, 1e-13 * max(1.0, distance**2)
         points[name] = (t[gap > 1e-14 * unit], gap[gap > 1e-14 * unit] / unit)
         bound = optimisation.gd_convex_bound(smoothness, distance, t, step_size=eta)
@@ -57,8 +57,8 @@ def gd_rate_convex(
     counts = np.array([5, 50, *([num_steps] if num_steps > 50 else [])])
     attained = []
     for count in counts:
-        worst = plain_problems.huber(radius / (2 * count + 1))
-        attained.append(worst.gap(worst.descent(np.array([radius]), 1.0, int(count))[-1]))
+        worst = optimisation.Huber(radius / (2 * count + 1))
+        attained.append(worst(optimisation.gradient_path(worst.gradient, np.array([radius]), 1.0, int(count))[-1]))
     sharp, what = optimisation.gd_convex_bound(1.0, radius, counts), "Huber function with knee R/(2t + 1), η = 1/L"
     yield close(attained, sharp, f"{what}: gap at t against LR²/(4t + 2)", rtol=1e-12)
     scaled = np.array(attained) / radius**2
@@ -95,28 +95,30 @@ def gd_rate_strongly_convex(
     """
     rng = data.generator(key)
     x = np.linalg.qr(rng.normal(size=(60, dimension)))[0] * np.sqrt(60 * np.geomspace(1.0, 2 * condition, dimension))
-    ridge = plain_problems.least_squares(x, rng.normal(size=60), condition / (condition - 1))  # (2κ + a)/(1 + a) = κ
+    ridge = optimisation.LeastSquares(x, rng.normal(size=60), condition / (condition - 1))  # (2κ + a)/(1 + a) = κ
     problems = {"ridge": (ridge, rng.normal(size=dimension))}
-    logistic = plain_problems.drawn_logistic(rng, 80, dimension, condition)
+    logistic = drawn_logistic(rng, 80, dimension, condition)
     problems["logistic with ridge"] = (logistic, 3 * rng.normal(size=dimension))
     t, points, lines = np.arange(num_steps + 1), {}, {}
     for name, (problem, start) in problems.items():
-        smoothness, m = problem.smoothness, problem.convexity
+        smoothness, m, _, minimiser, minimum = problem.constants()
         eta = step_size / (m + smoothness)
-        path = problem.descent(start, eta, num_steps)
-        distance = np.linalg.norm(path - problem.minimiser, axis=1)
+        path = optimisation.gradient_path(problem.gradient, start, eta, num_steps)
+        distance = np.linalg.norm(path - minimiser, axis=1)
         root = np.sqrt(gd_squared_contraction(smoothness, m, eta))
         what = f"distance after each step, {name}, against √c times that before"
         yield at_most(distance[1:], root * distance[:-1], what, atol=1e-10 * distance[0])
         bound = optimisation.gd_strongly_convex_bound(smoothness, m, float(distance[0]), t, step_size=eta)
-        yield at_most(problem.gap(path), bound, f"gap at each t, {name}, against (L/2)cᵗR²", rtol=1e-9, atol=1e-12)
+        yield at_most(
+            problem(path) - minimum, bound, f"gap at each t, {name}, against (L/2)cᵗR²", rtol=1e-9, atol=1e-12
+        )
         kept = distance > 1e-7 * distance[0]
         if kept.sum() > 4:
             rate = np.polyfit(t[kept], np.log(distance[kept]), 1)[0]
             yield at_most(rate, np.log(max(root, 1e-300)), f"slope of log distance, {name}, against ½ log c", atol=1e-7)
         drawn = root**t > 1e-8
         lines[name], points[name] = (t[drawn], root ** t[drawn]), (t[kept], distance[kept] / distance[0])
-    flat = np.abs(plain_problems.quartic(1.0).descent(np.ones(1), 1 / 3, num_steps)[:, 0])
+    flat = optimisation.gradient_path(optimisation.QuarticBowl(1.0).gradient, np.ones(1), 1 / 3, num_steps)[:, 0]
     half = num_steps // 2
     first, second = np.log(flat[0] / flat[half]), np.log(flat[half] / flat[-1])
     yield at_most(second, 0.7 * first, "w⁴/4: fall of log distance in the second half of the run, against the first")

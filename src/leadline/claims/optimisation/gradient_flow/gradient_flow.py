@@ -5,7 +5,7 @@ import numpy as np
 
 from leadline import data, optimisation
 from leadline.claims.optimisation.gradient_descent.line_search_zigzag import ellipse
-from leadline.claims.scenarios.optimisation import plain_problems
+from leadline.claims.scenarios.optimisation.small_regressions import drawn_quadratic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, method, reference, slope
 from leadline.optimisation.runs.euler_steps import flow_step, stability_factor
 from leadline.presentation import figure
@@ -72,11 +72,11 @@ def gd_is_euler_of_gradient_flow(
     Check: The parameter `step_size` is ηL, on a quadratic and on a logistic regression with ridge of the given κ.
     """
     rng = data.generator(key)
-    bowl = plain_problems.drawn_quadratic(rng, dimension, condition)
-    hessian = bowl.gradient(np.eye(dimension))
+    bowl = drawn_quadratic(rng, dimension, condition)
+    hessian = np.asarray(bowl.matrix)
     start, eta = rng.normal(size=dimension), step_size / condition
     w, errors = start, []
-    for point in bowl.descent(start, eta, num_steps)[1:]:
+    for point in optimisation.gradient_path(bowl.gradient, start, eta, num_steps)[1:]:
         w = flow_step("euler", bowl.gradient, w, eta)
         errors.append(np.linalg.norm(w - point) / np.linalg.norm(point))
     yield at_most(errors, 1e-12, "relative difference of Euler iterates and gradient descent")
@@ -89,19 +89,14 @@ def gd_is_euler_of_gradient_flow(
     y = rng.choice([-1.0, 1.0], 40)
     x = rng.normal(size=(40, dimension)) + 0.5 * y[:, None]
     penalty = float(np.linalg.norm(x, 2) ** 2 / 160) / (condition - 1)
-    loss = plain_problems.logistic(x, y, penalty)
-
-    def curvature(w):
-        s = np.exp(-np.logaddexp(0.0, -x @ w))
-        return (x.T * (s * (1 - s))) @ x / 40 + penalty * np.eye(dimension)
-
-    eta = step_size / loss.smoothness
-    after = flow_step("implicit euler", loss.gradient, start, eta, hessian=curvature)
+    loss = optimisation.LogisticRidge(x, y, penalty)
+    eta = step_size / loss.constants().smoothness
+    after = flow_step("implicit euler", loss.gradient, start, eta, hessian=loss.hessian)
     back = after + eta * loss.gradient(after)
     yield close(back, start, "w⁺ + η∇l(w⁺) on logistic regression, against w", atol=1e-10 * (1 + step_size))
     nearby = after + 0.1 * rng.normal(size=(200, dimension))
-    proximal = loss.value(nearby) + np.sum((nearby - start) ** 2, 1) / (2 * eta)
-    here = loss.value(after) + np.sum((after - start) ** 2) / (2 * eta)
+    proximal = loss(nearby) + np.sum((nearby - start) ** 2, 1) / (2 * eta)
+    here = loss(after) + np.sum((after - start) ** 2) / (2 * eta)
     yield at_least(proximal, here, "l(v) + ‖v − w‖²/(2η) at 200 points near w⁺: least at w⁺", rtol=1e-12)
     z = np.linspace(0.0, 4.0, 81)
     lines, points = {"e^(−ηλ), the flow": (z, np.exp(-z)), "limit of stability": (z, np.ones(81))}, {}

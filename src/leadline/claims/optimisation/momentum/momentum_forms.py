@@ -5,7 +5,7 @@ import numpy as np
 import optax
 
 from leadline import data, optimisation
-from leadline.claims.scenarios.optimisation.momentum_problems import logistic_problem
+from leadline.claims.scenarios.optimisation.small_regressions import logistic_problem
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, method
 from leadline.optimisation.rules.momentum_forms import (
     HEAVY_BALL_FORMS,
@@ -154,7 +154,8 @@ def momentum_forms_equivalence(
     step.
     """
     rng = data.generator(key)
-    objective, gradient, smoothness = logistic_problem(rng)
+    objective = logistic_problem(rng, 0.05, samples=60)
+    gradient, smoothness = objective.gradient, objective.constants().smoothness
     start, steps, step = rng.normal(size=4) * 3, 300, scaled_step / smoothness
     constant = optimisation.constant_schedule(step, momentum, steps)
     balls = {name: form(gradient, start, constant) for name, form in HEAVY_BALL_FORMS.items()}

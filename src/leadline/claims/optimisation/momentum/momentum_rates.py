@@ -1,11 +1,9 @@
 """Rates of Nesterov's method, strongly convex and convex, and the step at which it breaks."""
 
-from functools import partial
-
 import numpy as np
 
 from leadline import data, optimisation
-from leadline.claims.scenarios.optimisation import momentum_problems as problems
+from leadline.claims.scenarios.optimisation.small_regressions import noisy_logistic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, reference
 from leadline.optimisation.rules.momentum_rules import nesterov_quadratic_tuning
 from leadline.presentation import figure
@@ -46,16 +44,18 @@ def nesterov_rate_strongly_convex(
     sharp = promised(1.0, 1 / condition, distance, t, sharp=True)
     yield at_most(*above_rounding(gaps, bound), "quadratic: gap, against L(1 − 1/√κ)ᵗR²", rtol=1e-9)
     yield at_most(*above_rounding(gaps, sharp), "quadratic: gap, against (L + m)/2 (1 − 1/√κ)ᵗR²", rtol=1e-9)
-    value, gradient, smoothness, best = problems.noisy_logistic(rng, penalty)
+    loss, best = noisy_logistic(rng, penalty)
+    smoothness = loss.constants().smoothness
     begin = best + 3 * rng.normal(size=3)
     plan = optimisation.constant_schedule(*optimisation.nesterov_tuning(smoothness, penalty), steps)
-    logistic = value(optimisation.nesterov_two_line(gradient, begin, plan)) - value(best)
+    logistic = loss(optimisation.nesterov_two_line(loss.gradient, begin, plan)) - loss(best)
     promise = promised(smoothness, penalty, float(np.linalg.norm(begin - best)), t, sharp=True)
-    kept = above_rounding(logistic, promise, value(best))
+    kept = above_rounding(logistic, promise, loss(best))
     yield at_most(*kept, "ridge-logistic: gap, against the sharper bound", rtol=1e-9, atol=1e-13)
     begin = rng.uniform(-6, 6, size=20)
     plan = optimisation.constant_schedule(*optimisation.nesterov_tuning(25.0, 1.0), steps)
-    cycled = problems.lessard_value(optimisation.nesterov_two_line(problems.lessard_slope, begin, plan))
+    lessard = optimisation.Lessard()
+    cycled = lessard(optimisation.nesterov_two_line(lessard.gradient, begin[:, None], plan))
     unit = promised(25.0, 1.0, 1.0, t, sharp=True)[:, None]
     kept = above_rounding(cycled, unit * begin**2)
     yield at_most(*kept, "Lessard's function, 20 starts: gap, against the sharper bound", rtol=1e-9)
@@ -165,19 +165,20 @@ def nesterov_rate_convex(key, scaled_step: Real(0.1, 1.0) = 1.0, longest: Int(10
     """
     rng, t = data.generator(key), np.arange(longest + 1)
     knee, links = np.geomspace(1e-5, 1.0, 41), 2 * longest + 1
-    pull = partial(np.clip, a_min=-knee, a_max=knee)  # Huber's gradient
-    value, gradient, smoothness, best = problems.noisy_logistic(rng)
+    hubers, ones = optimisation.Huber(knee[:, None]), np.ones((41, 1))
+    loss, best = noisy_logistic(rng)
+    smoothness = loss.constants().smoothness
     start = best + 3 * rng.normal(size=3)
     scaled = {}
     for first, front, shift in ((1, 2.0, 1), (2, 2.5, 2)):  # 2R²/(η(t + 1)²), and 2.5R²/(η(t + 2)²) if w¹ has t = 2
         plan = optimisation.growing_schedule(scaled_step, longest, first=first)
         known = optimisation.nesterov_convex_bound(1.0, 1.0, t, step_size=scaled_step)
         weight = 1 / (known if first == 1 else front / (scaled_step * (t + shift) ** 2))
-        huber = problems.huber_gap(optimisation.nesterov_two_line(pull, np.ones(41), plan), knee)
+        huber = hubers(optimisation.nesterov_two_line(hubers.gradient, ones, plan))
         points = optimisation.nesterov_two_line(optimisation.chain_gradient, np.zeros(links), plan)
         chain = optimisation.chain_gap(points)
-        points = optimisation.nesterov_two_line(gradient, start, plan._replace(steps=plan.steps / smoothness))
-        logistic = np.maximum(value(points) - value(best), 0.0)
+        points = optimisation.nesterov_two_line(loss.gradient, start, plan._replace(steps=plan.steps / smoothness))
+        logistic = np.maximum(loss(points) - loss(best), 0.0)
         scaled[first] = {
             "Huber, worst knee": np.max(huber * weight[:, None], axis=1),
             "worst chain": chain * weight / optimisation.chain_distance(links) ** 2,
@@ -194,7 +195,7 @@ def nesterov_rate_convex(key, scaled_step: Real(0.1, 1.0) = 1.0, longest: Int(10
     what = "gap over the best in the span at t = 10, 50, 100, 400"
     yield reference(ratios, [2.62, 3.11, 3.20, 3.29], what, digits=3)
     plan, late = optimisation.growing_schedule(1.0, 1000), np.arange(1001)
-    ball = problems.huber_gap(optimisation.heavy_ball_one_line(pull, np.ones(41), plan), knee)
+    ball = hubers(optimisation.heavy_ball_one_line(hubers.gradient, ones, plan))
     overshoot = np.max(ball / optimisation.nesterov_convex_bound(1.0, 1.0, late)[:, None], axis=1)
     what = "heavy ball with ρ_t = (t − 1)/(t + 2) on Huber functions: largest gap over the bound"
     yield at_least(np.max(overshoot), 1.0, what, strict=True)

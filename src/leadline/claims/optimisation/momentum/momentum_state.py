@@ -3,7 +3,7 @@
 import numpy as np
 
 from leadline import data, optimisation
-from leadline.claims.scenarios.optimisation.momentum_problems import logistic_problem
+from leadline.claims.scenarios.optimisation.small_regressions import logistic_problem
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, erratum, exactly, instrument
 from leadline.presentation import figure
 
@@ -97,12 +97,12 @@ def heavy_ball_unrolled_identity(
     Check: Ridge-logistic regression in 40 dimensions runs for 25 steps, and the gradients that were used are recorded.
     """
     rng = data.generator(key)
-    _, gradient, smoothness = logistic_problem(rng, samples=120, dim=40)
-    steps, step, recorded = 25, scaled_step / smoothness, []
+    loss = logistic_problem(rng, 0.05, samples=120, features=40)
+    steps, step, recorded = 25, scaled_step / loss.constants().smoothness, []
 
     def taken(w):
         rows = rng.integers(0, 120, size=12) if gradients == "minibatch" else slice(None)
-        recorded.append(gradient(w, rows))
+        recorded.append(loss.sample_gradients(w)[rows].mean(axis=0))
         return recorded[-1]
 
     plan, start, push = optimisation.constant_schedule(step, momentum, steps), rng.normal(size=40), rng.normal(size=40)

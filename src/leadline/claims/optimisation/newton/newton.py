@@ -11,7 +11,6 @@ from scipy.special import expit
 from leadline import data, optimisation
 from leadline.claims.optimisation.gradient_descent.basins import himmelblau, himmelblau_points
 from leadline.claims.optimisation.gradient_descent.line_search_zigzag import ellipse
-from leadline.claims.scenarios.optimisation import plain_problems
 from leadline.evidence import Int, Real, at_least, at_most, close, exactly, method
 from leadline.presentation import figure
 
@@ -147,10 +146,10 @@ def newton_cg(
     best = objective.constants().minimiser
     tolerance = 1e-9 * (1 + float(np.linalg.norm(best)))
     yield close(point, best, "limit, against the minimiser of dense Newton", atol=tolerance)
-    plain = plain_problems.logistic(x, y, penalty)
     budget = min(max(spent[-1], 200), 3000)
-    path = plain.descent(np.zeros(dimension), 2 / (plain.smoothness + plain.convexity), budget)
-    slow = np.linalg.norm(plain.gradient(path), axis=1)
+    smoothness, convexity, *_ = objective.constants()
+    path = optimisation.gradient_path(objective.gradient, np.zeros(dimension), 2 / (smoothness + convexity), budget)
+    slow = np.linalg.norm(objective.gradient(path), axis=1)
     reached = np.argmax(slow <= 1e-9) if np.any(slow <= 1e-9) else budget + 1
     fast = spent[np.argmax(np.array(norms) <= 1e-9)]
     cheaper = at_most(fast, reached, "work to ‖g‖ ≤ 1e-9 in gradients: Newton-CG, against descent with 2/(m + L)")

@@ -2,11 +2,10 @@
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import expit
 
 from leadline import data, optimisation
 from leadline.claims.optimisation.gradient_descent.line_search_zigzag import ellipse
-from leadline.claims.scenarios.optimisation import plain_problems
+from leadline.claims.scenarios.optimisation.small_regressions import drawn_logistic, drawn_quadratic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, reference
 from leadline.presentation import figure
 
@@ -38,16 +37,16 @@ def newton_quadratic_convergence(key, penalty: Real(0.01, 0.7, log=True) = 0.1, 
     rng = data.generator(key)
     y = rng.choice([-1.0, 1.0], 60)
     x = rng.normal(size=(60, dimension)) + 0.5 * y[:, None]
-    loss = plain_problems.logistic(x, y, penalty)
+    loss = optimisation.LogisticRidge(x, y, penalty)
     bend = np.mean(np.linalg.norm(x, axis=1) ** 3) / (6 * np.sqrt(3))  # |σ″| ≤ 1/(6√3)
     w, path = np.zeros(dimension), [np.zeros(dimension)]
     for _ in range(8):
-        s = expit(x @ w)
-        w = w - np.linalg.solve((x.T * (s * (1 - s))) @ x / 60 + penalty * np.eye(dimension), loss.gradient(w))
+        w = w - np.linalg.solve(loss.hessian(w), loss.gradient(w))
         path.append(w)
-    away, gap = np.linalg.norm(np.array(path) - loss.minimiser, axis=1), loss.gap(np.array(path))
+    known = loss.constants()
+    away, gap = np.linalg.norm(np.array(path) - known.minimiser, axis=1), loss(np.array(path)) - known.minimum
     yield at_most(away[1:], bend / (2 * penalty) * away[:-1] ** 2, "‖w⁺ − w*‖ on logistic regression", atol=1e-12)
-    squares = loss.smoothness * bend**2 / (2 * penalty**4) * gap[:-1] ** 2
+    squares = known.smoothness * bend**2 / (2 * penalty**4) * gap[:-1] ** 2
     yield at_most(gap[1:], squares, "gap after a step, against C gap², C = LM²/(2m⁴)", atol=1e-14)
     edge = 1.0886591  # sinh 2w = 4w: the step overshoots to −w
     mirrored = edge - np.sinh(2 * edge) / 2
@@ -89,10 +88,10 @@ def gd_as_isotropic_newton(
     given κ.
     """
     rng = data.generator(key)
-    loss = plain_problems.drawn_logistic(rng, 50, dimension, condition)
-    eta = step_size / loss.smoothness
+    loss = drawn_logistic(rng, 50, dimension, condition)
+    eta = step_size / loss.constants().smoothness
     start = rng.normal(size=dimension)
-    path, isotropic = loss.descent(start, eta, num_steps), jnp.eye(dimension) / eta
+    path, isotropic = optimisation.gradient_path(loss.gradient, start, eta, num_steps), jnp.eye(dimension) / eta
     w, points = start, [start]
     for _ in range(num_steps):
         w = w + np.asarray(optimisation.modified_newton_step(isotropic, jnp.asarray(loss.gradient(w))))
@@ -103,12 +102,11 @@ def gd_as_isotropic_newton(
     g = loss.gradient(start)
     model = (v - start) @ g + np.sum((v - start) ** 2, 1) / (2 * eta)
     yield at_least(model, -eta * (g @ g) / 2, "circular model at 100 points, against its value at the step", rtol=1e-12)
-    bowl = plain_problems.quadratic(np.eye(dimension) / eta)
-    after = np.linalg.norm(bowl.descent(start, eta, 1)[1])
+    bowl = optimisation.Quadratic(np.eye(dimension) / eta, np.zeros(dimension))
+    after = np.linalg.norm(start - eta * bowl.gradient(start))
     yield at_most(after, 1e-12 * np.linalg.norm(start), "H = (1/η)I: distance to the minimiser after one step")
-    bent = plain_problems.drawn_quadratic(rng, dimension, condition)
-    hessian = np.stack([bent.gradient(e) for e in np.eye(dimension)])
-    newton = optimisation.modified_newton_step(jnp.asarray(hessian), jnp.asarray(bent.gradient(start)))
+    bent = drawn_quadratic(rng, dimension, condition)
+    newton = optimisation.modified_newton_step(bent.matrix, jnp.asarray(bent.gradient(start)))
     apart = np.linalg.norm(newton + bent.gradient(start) / condition) / np.linalg.norm(newton)
     yield at_least(apart, 1e-6, "another H, step 1/L: relative distance of the two steps", strict=True)
     curvature, point = np.array([[1.0, 0.0], [0.0, condition]]), np.array([1.5, 0.9])

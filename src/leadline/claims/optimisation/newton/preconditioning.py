@@ -5,7 +5,6 @@ import numpy as np
 
 from leadline import data, optimisation
 from leadline.claims.optimisation.gradient_descent.line_search_zigzag import ellipse
-from leadline.claims.scenarios.optimisation import plain_problems
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, method
 from leadline.presentation import figure
 
@@ -37,10 +36,9 @@ def preconditioned_gradient_descent(
     y = rng.choice([-1.0, 1.0], 60)
     x = rng.normal(size=(60, dimension)) * np.geomspace(0.3, 1.0, dimension) + 0.3 * y[:, None]
     penalty = float(np.linalg.norm(x, 2) ** 2 / 240) / (condition - 1)
-    loss, start = plain_problems.logistic(x, y, penalty), rng.normal(size=dimension)
-    hessian = x.T @ x / 240 + penalty * np.eye(dimension)  # at 0
-    gradients = -x * (y * np.exp(-np.logaddexp(0.0, y * (x @ start))))[:, None] + penalty * start
-    matrix = optimisation.preconditioner(kind, hessian, gradients=gradients)
+    loss, start = optimisation.LogisticRidge(x, y, penalty), rng.normal(size=dimension)
+    hessian = loss.hessian(np.zeros(dimension))
+    matrix = optimisation.preconditioner(kind, hessian, gradients=loss.sample_gradients(start))
     root = optimisation.symmetric_power(matrix, 0.5)
     eta = step_size / np.linalg.eigvalsh(root @ hessian @ root)[-1]
     rule = optimisation.scale_by_matrix(matrix)
@@ -52,7 +50,7 @@ def preconditioned_gradient_descent(
         there.append(u)
         here.append(w)
     yield close(np.array(there) @ root, here, "iterates in the coordinates u, mapped back by P^½", atol=1e-10)
-    yield at_most(loss.value(w), loss.value(start), "loss at the end, against the start")
+    yield at_most(loss(w), loss(start), "loss at the end, against the start")
     before, after = np.linalg.cond(hessian), optimisation.preconditioned_condition(matrix, hessian)
     inverse = optimisation.preconditioner("inverse", hessian)
     landed = np.linalg.norm(start - inverse @ (hessian @ start))

@@ -1,11 +1,8 @@
 """Smoothness: the Lipschitz gradient seen through Hessians, curvature ratios and the first-order remainder."""
 
-import equinox as eqx
-import jax
 import numpy as np
 
 from leadline import data, optimisation
-from leadline.claims.scenarios.optimisation import plain_problems
 from leadline.claims.scenarios.optimisation.small_regressions import FEATURES, logistic_problem, random_pairs
 from leadline.evidence import OneOf, Real, at_least, at_most, claim, close
 from leadline.optimisation.instruments.remainders import remainder_integral
@@ -35,7 +32,7 @@ def smoothness_hessian_equivalence(
     nodes = (np.polynomial.legendre.leggauss(12)[0] + 1) / 2
     few = slice(0, 500)
     path = first[few, None] + nodes[:, None] * (second - first)[few, None]
-    hessians = _hessians(logistic, path.reshape(-1, FEATURES))
+    hessians = logistic.hessian(path.reshape(-1, FEATURES))
     top = np.linalg.eigvalsh(hessians)[:, -1].reshape(-1, len(nodes)).max(axis=1)
     rounding, secants = (table.rounding / table.squared_distance)[few].max(), table.secant_ratios[few]
     yield at_most(secants, top, "logistic: ‖dg‖/‖dw‖ against max ‖H‖ on the segment", rtol=1e-6, atol=rounding)
@@ -53,11 +50,6 @@ def smoothness_hessian_equivalence(
     title = f"No secant ratio exceeds the largest Hessian norm on its segment: at most {top.max():.3g}, L = {L:.3g}"
     lines, points = {"equal": (line, line)}, {"pairs": (top[:300], secants[:300])}
     yield figure.curves(title, "max ‖H‖ on the segment", "‖dg‖/‖dw‖", lines=lines, points=points)
-
-
-@eqx.filter_jit
-def _hessians(objective, points):
-    return jax.vmap(objective.hessian)(points)
 
 
 @claim(sources=("penn",))
@@ -121,34 +113,29 @@ def gradient_remainder_integral(
     logistic = logistic_problem(rng, penalty)
     x, y = rng.uniform(-radius, radius, (2, 100, FEATURES))
     table = optimisation.pair_table(logistic, y, x)
-    integral = remainder_integral(lambda w: np.asarray(_gradients(logistic, w)), x, y)
+    integral = remainder_integral(logistic.gradient, x, y)
     yield close(integral, table.forward, "logistic: integral against D(x, y)", atol=1e-12)
     a, b = rng.uniform(-radius, radius, (2, 100, 3))
-    sine = plain_problems.sine_parabola()
-    exact = sine.value(a) - sine.value(b) - np.sum(sine.gradient(b) * (a - b), axis=1)
+    sine = optimisation.SineParabola()
+    exact = sine(a) - sine(b) - np.sum(sine.gradient(b) * (a - b), axis=1)
     found = remainder_integral(sine.gradient, a, b)
     yield close(found, exact, "w² + 3 sin² w: integral against D(x, y)", atol=1e-12)
     x, y = np.array([[1.5]]), np.array([[-1.0]])
-    huber = plain_problems.huber(knee)
+    huber = optimisation.Huber(knee)
     kinks = [(place - y.item()) / (x - y).item() for place in (-knee, knee)]
     split = remainder_integral(huber.gradient, x, y, breaks=kinks)
     whole = remainder_integral(huber.gradient, x, y)
-    target = huber.value(x) - huber.value(y) - (huber.gradient(y) * (x - y))[0]
+    target = huber(x) - huber(y) - (huber.gradient(y) * (x - y))[0]
     yield close(split, target, "Huber: composite rule between the kinks against D(x, y)", atol=1e-12)
     errors = abs(split - target), abs(whole - target)
     yield at_most(*errors, "Huber: error of the composite against the plain rule", atol=1e-13)
     s = np.linspace(0, 1, 101)
     integrand = ((sine.gradient(y + s * (x - y)) - sine.gradient(y)) * (x - y))[0]
-    gap = (sine.value(x) - sine.value(y) - (sine.gradient(y) * (x - y))[0]).item()
+    gap = (sine(x) - sine(y) - (sine.gradient(y) * (x - y))[0]).item()
     area = remainder_integral(sine.gradient, x, y).item()
     title = f"The shaded area, {area:.4f}, is what w² + 3 sin² w has above its tangent: {gap:.4f}"
     lines, bands = {"integrand": (s, integrand)}, {"area": (s, 0 * s, integrand)}
     yield figure.curves(title, "s", "⟨g(y + s(x−y)) − g(y), x−y⟩", lines=lines, bands=bands)
-
-
-@eqx.filter_jit
-def _gradients(objective, points):
-    return jax.vmap(objective.gradient)(points)
 
 
 @claim(sources=("sheet", "penn"))

@@ -1,14 +1,31 @@
-"""The classifier with one hidden layer of tanh units in closed form, without compilation: what the entries on Fisher
-information train and differentiate. Weights are one flat vector, in the order of the leaves of `networks.MLP`; complex
-weights are allowed, which gives exact second derivatives by complex steps."""
+"""The classifier with one hidden layer of tanh units that the entries on Fisher information train and differentiate: a
+`networks.MLP` whose weights are one flat vector, in the order of its leaves."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
+from jax.flatten_util import ravel_pytree
 
-from leadline import data
+from leadline import data, networks, optimisation
 from leadline.landscape import sloppiness
 from leadline.landscape.sloppiness.fisher_spectra import FisherSpectrum
+
+
+def logits_of(network: networks.MLP, x: jax.Array) -> jax.Array:
+    return jax.vmap(network)(x)
+
+
+def cross_entropy(network: networks.MLP, x: jax.Array, labels: jax.Array) -> jax.Array:
+    """The mean cross-entropy; labels as rows of probabilities (n, classes)."""
+    return jnp.mean(optax.softmax_cross_entropy(logits_of(network, x), labels))
+
+
+_logits = eqx.filter_jit(logits_of)
 
 
 @dataclass(frozen=True)
@@ -19,78 +36,48 @@ class ShallowClassifier:
     hidden: int
     classes: int
 
+    @cached_property
+    def zero(self) -> networks.MLP:
+        widths = (self.inputs, self.hidden, self.classes)
+        return networks.MLP(widths, "tanh", init="zeros", key=jax.random.key(0))
+
     @property
     def size(self) -> int:
-        return self.hidden * (self.inputs + 1) + self.classes * (self.hidden + 1)
+        return networks.parameter_count(self.zero)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The layer of each weight."""
-        d, h, c = self.inputs, self.hidden, self.classes
-        counts = {"layers[0].weight": h * d, "layers[0].bias": h, "layers[1].weight": c * h, "layers[1].bias": c}
-        return tuple(name for name, count in counts.items() for _ in range(count))
+        return sloppiness.entry_names(self.zero, entries=False)
 
-    def draw(self, rng: np.random.Generator, gain: float = 1.0) -> np.ndarray:
-        """W and V from N(0, gain²/fan-in), biases 0."""
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """W and V from N(0, 1/fan-in), biases 0."""
         d, h, c = self.inputs, self.hidden, self.classes
         first, second = rng.normal(size=h * d) / d**0.5, rng.normal(size=c * h) / h**0.5
-        return np.concatenate([gain * first, np.zeros(h), gain * second, np.zeros(c)])
+        return np.concatenate([first, np.zeros(h), second, np.zeros(c)])
 
-    def split(self, w: np.ndarray) -> tuple[np.ndarray, ...]:
-        d, h, c = self.inputs, self.hidden, self.classes
-        first, bias, second, last = np.split(w, np.cumsum([h * d, h, c * h]))
-        return first.reshape(h, d), bias, second.reshape(c, h), last
+    def network(self, w: np.ndarray) -> networks.MLP:
+        return ravel_pytree(self.zero)[1](jnp.asarray(w))
 
     def logits(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
-        first, bias, second, last = self.split(w)
-        return np.tanh(x @ first.T + bias) @ second.T + last
+        """At one weight vector, or at each of many, one after the other."""
+        if w.ndim > 1:
+            return np.stack([self.logits(v, x) for v in w])
+        return np.asarray(_logits(self.network(w), x))
 
-    def loss(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> float:
-        """The mean cross-entropy; labels as rows of probabilities (n, classes)."""
-        z = self.logits(w, x)
-        z = z - z.max(axis=1, keepdims=True)
-        return float(np.mean(np.log(np.exp(z).sum(axis=1)) - (labels * z).sum(axis=1)))
+    def objective(self, x: np.ndarray, labels: np.ndarray) -> optimisation.FlatLoss:
+        """The mean cross-entropy as a function of the flat weights."""
+        return optimisation.flat_objective(cross_entropy, self.zero, x, labels)[0]
 
-    def gradient(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        first, bias, second, last = self.split(w)
-        units = np.tanh(x @ first.T + bias)  # (n, h)
-        error = (softmax(units @ second.T + last) - labels) / len(x)  # (n, classes)
-        back = (error @ second) * (1 - units**2)
-        return np.concatenate([(back.T @ x).ravel(), back.sum(0), (error.T @ units).ravel(), error.sum(0)])
+    def train(self, w, x, labels, num_steps: int, *, rate: float = 1e-2, every: int | None = None) -> np.ndarray:
+        """Adam on the whole set: the weights after every so many steps (only the first and the last by default)."""
+        rule, start = optimisation.tunable(optax.adam, learning_rate=rate), jnp.asarray(w)
+        run = optimisation.descend(self.objective(x, labels), rule, start, num_steps, every=every or max(num_steps, 1))
+        return np.asarray(run.points)
 
-    def jacobian(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """The derivatives of the logits, (n, classes, p)."""
-        first, bias, second, _ = self.split(w)
-        n, h, c = len(x), self.hidden, self.classes
-        units = np.tanh(x @ first.T + bias)
-        inner = second[None] * (1 - units**2)[:, None]  # (n, c, h)
-        eye = np.broadcast_to(np.eye(c), (n, c, c))
-        first = np.einsum("nch,nd->nchd", inner, x).reshape(n, c, -1)
-        second = np.einsum("cb,nh->ncbh", np.eye(c), units).reshape(n, c, c * h)
-        return np.concatenate([first, inner, second, eye], axis=2)
-
-    def train(
-        self, w, x, labels, num_steps: int, *, rate: float = 1e-2, keep: tuple = (), basis: np.ndarray | None = None
-    ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """Adam on the whole set: the last weights, and those after each of the numbers of steps in `keep`. With a basis
-        in rows, Adam on the coordinates in it: `sloppiness.train_in_subspace` without compilation."""
-        start, w = w, np.zeros_like(w) if basis is None else np.zeros(len(basis))
-        slow, square, kept = np.zeros_like(w), np.zeros_like(w), {}
-        for step in range(num_steps + 1):
-            here = start + (w if basis is None else w @ basis)
-            if step in keep:
-                kept[step] = here
-            if step == num_steps:
-                break
-            g = self.gradient(here, x, labels)
-            g = g if basis is None else basis @ g
-            slow, square = 0.9 * slow + 0.1 * g, 0.999 * square + 0.001 * g * g
-            scale = np.sqrt(square / (1 - 0.999 ** (step + 1))) + 1e-8
-            w = w - rate * slow / (1 - 0.9 ** (step + 1)) / scale
-        return here, kept
-
-    def accuracy(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> float:
-        return float(np.mean(self.logits(w, x).argmax(axis=1) == labels.argmax(axis=1)))
+    def accuracy(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """At one weight vector (p,), or at each of many (..., p)."""
+        return np.mean(self.logits(w, x).argmax(axis=-1) == labels.argmax(axis=1), axis=-1)
 
     def spectrum(self, w: np.ndarray, x: np.ndarray) -> FisherSpectrum:
         """The Fisher spectrum at w on these inputs."""
@@ -98,29 +85,19 @@ class ShallowClassifier:
 
     def root(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The stacked square-root Jacobian at w on these inputs."""
-        return sloppiness.softmax_root_rows(self.logits(w, x), self.jacobian(w, x))
+        return sloppiness.softmax_root_jacobian(logits_of, self.network(w), x)
 
     def hessian(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """The Hessian of the loss, one complex step of the gradient for each weight."""
-        return complex_derivative(lambda v: self.gradient(v, x, labels), w)
-
-
-def softmax(z: np.ndarray) -> np.ndarray:
-    shifted = np.exp(z - z.real.max(axis=-1, keepdims=True))
-    return shifted / shifted.sum(axis=-1, keepdims=True)
-
-
-def complex_derivative(function, w: np.ndarray, step_size: float = 1e-30) -> np.ndarray:
-    """The Jacobian Im F(w + i h eₖ)/h of an analytic function, columns by k: exact to rounding."""
-    return np.stack([function(w + 1j * step_size * e).imag / step_size for e in np.eye(len(w))], axis=-1)
+        """The Hessian of the mean cross-entropy."""
+        return np.asarray(eqx.filter_jit(optimisation.FlatLoss.hessian)(self.objective(x, labels), jnp.asarray(w)))
 
 
 def one_hot(labels: np.ndarray, classes: int) -> np.ndarray:
     return np.eye(classes)[labels]
 
 
-def digit_set(count: int, rng: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The first (or `count` random) training digits and their labels as rows."""
+def digit_set(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """`count` random training digits and their labels as rows."""
     images, labels, *_ = data.digits_split()
-    rows = slice(count) if rng is None else rng.choice(len(labels), count, replace=False)
+    rows = rng.choice(len(labels), count, replace=False)
     return images[rows], one_hot(labels[rows], 10)

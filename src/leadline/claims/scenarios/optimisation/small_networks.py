@@ -1,5 +1,6 @@
-"""Losses of small networks, and two of them trained to the same task from different starts, without compilation."""
+"""Losses of small networks, and two of them trained to the same task from different starts."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,10 +8,10 @@ import numpy as np
 from leadline import optimisation
 
 
-def network_loss(weights: dict, x, y, xp=jnp):
+def network_loss(weights: dict, x, y):
     """Half the mean squared error of c·tanh(a x + b) on inputs x (n,)."""
-    hidden = xp.tanh(x[:, None] * weights["a"] + weights["b"])
-    return xp.mean((hidden @ weights["c"] - y) ** 2) / 2
+    hidden = jnp.tanh(x[:, None] * weights["a"] + weights["b"])
+    return jnp.mean((hidden @ weights["c"] - y) ** 2) / 2
 
 
 def half_squared_error(net, x, y):
@@ -25,18 +26,7 @@ def two_trained_networks(
     from scipy.optimize import minimize
 
     x = np.linspace(-2, 2, samples)
-    y = np.sin(2 * x)
-    options = {"args": (x, y), "jac": True, "method": "L-BFGS-B", "options": {"maxiter": 300}}
-    solutions = [minimize(value_and_gradient, rng.normal(size=3 * width), **options).x for _ in range(2)]
-    template = dict(zip("abc", jnp.asarray(solutions[0].reshape(3, width)), strict=True))
-    return optimisation.flat_objective(network_loss, template, x, y)[0], *solutions
-
-
-def value_and_gradient(w: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """The same loss of a, b and c in one vector, and its gradient, without compilation."""
-    a, b, c = w.reshape(3, -1)
-    hidden = np.tanh(x[:, None] * a + b)
-    error = (hidden @ c - y) / len(x)
-    back = error[:, None] * c * (1 - hidden**2)
-    gradient = np.concatenate([x @ back, back.sum(axis=0), hidden.T @ error])
-    return float(len(x) * (error @ error) / 2), gradient
+    loss, _ = optimisation.flat_objective(network_loss, dict.fromkeys("abc", jnp.zeros(width)), x, np.sin(2 * x))
+    options = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": 300}}
+    both = eqx.filter_jit(optimisation.FlatLoss.value_and_gradient)
+    return loss, *(minimize(lambda w: both(loss, w), rng.normal(size=3 * width), **options).x for _ in range(2))

@@ -1,10 +1,10 @@
 """Gradient descent against SGD, in iterations and in gradients of single examples."""
 
+import jax
 import numpy as np
 from scipy.special import expit
 
-from leadline import data
-from leadline.claims.scenarios.stochastic.ridge_logistic import ridge_logistic_on
+from leadline import data, optimisation, stochastic
 from leadline.evidence import Int, Real, at_most, claim, exactly, mean, slope
 from leadline.presentation import figure
 from leadline.stochastic.cost_rules import convex_costs, crossover_accuracy
@@ -29,28 +29,21 @@ def sgd_slower_than_gd(
     rng = data.generator(key)
     x = rng.normal(size=(samples, 3)) * np.geomspace(2.0, 0.5, 3)
     y = np.where(rng.random(samples) < expit(x.sum(axis=1)), 1.0, -1.0)
-    task, z = ridge_logistic_on(x, y, penalty), x * y[:, None]
-    smoothness = np.linalg.eigvalsh(z.T @ z / samples)[-1] / 4 + penalty
-    w, descent = np.zeros(3), []
-    while not descent or descent[-1] > 1e-8:
-        descent.append(task.gap(w))
-        w = w - task.gradients(w).mean(axis=0) / smoothness
-    descent = np.array(descent)
-    rate = (smoothness - penalty) / smoothness
+    task = optimisation.LogisticRidge(x, y, penalty)
+    smoothness, _, _, _, minimum = task.constants()
+    rate, start = (smoothness - penalty) / smoothness, np.zeros(3)
+    most = int(np.ceil(np.log(1e-8 / task.gap(start)) / np.log(rate)))
+    descent = task.gap(optimisation.gradient_path(task.gradient, start, 1 / smoothness, most))
+    descent = descent[: np.argmax(descent <= 1e-8) + 1]
     bound = descent[0] * rate ** np.arange(len(descent))
     yield at_most(descent, bound, "gap of gradient descent, against (1 − m/L)ᵗ gap₀", rtol=1e-9)
     horizon = 20_000
-    shift = 2 * task.smoothness / penalty
-    w, gaps = np.zeros((runs, 3)), []
+    shift = 2 * task.largest_sample_smoothness / penalty
     looks = np.unique(np.geomspace(10, horizon, 200).round().astype(int))
     rows = rng.integers(samples, size=(horizon, runs))
-    for t in range(1, horizon + 1):
-        picked = z[rows[t - 1]]
-        step = 2 / (penalty * (t + shift))
-        w = w + step * (picked * expit(-np.sum(picked * w, axis=1))[:, None] - penalty * w)
-        if t in looks:
-            gaps.append(task.gap(w).mean())
-    gaps = np.array(gaps)
+    steps, sums = 2 / (penalty * (np.arange(1, horizon + 1) + shift)), stochastic.finite_logistic(task)
+    points = np.asarray(jax.vmap(lambda picked: stochastic.sgd_run(sums, start, steps, picked).points, 1)(rows))
+    gaps = np.array([task(points[:, t]).mean() for t in looks]) - minimum
     late = looks > 8 * shift  # the start is forgotten, and t + t₀ is nearly t
     constant = np.exp(np.mean(np.log((looks * gaps)[late])))
     parts = np.array_split(np.flatnonzero(late), 8)
@@ -78,20 +71,14 @@ def sgd_slower_than_gd(
     yield figure.beside(f"In gradients SGD is cheaper down to ε = {crossing:.1g} for n = {samples}", *panels)
 
 
-def _huber_gap(w, knee):
-    """Huber's function with curvature 1 inside the knee, less its minimum 0."""
-    size = np.abs(w)
-    return np.where(size <= knee, w**2 / 2, knee * size - knee**2 / 2)
-
-
 def _averaged_gaps(rng, accuracy, steps, runs, noise):
     """Gaps of averaged SGD with step 1/(B√T) on Huber(knee 2ε) + B s w, s = ±1 balanced, from 1."""
     w, total, eta = np.ones(runs), np.zeros(runs), 1 / (noise * np.sqrt(steps))
-    signs = rng.choice(np.array([-1.0, 1.0]), (steps, runs))
+    signs, huber = rng.choice(np.array([-1.0, 1.0]), (steps, runs)), optimisation.Huber(2 * accuracy)
     for t in range(steps):
         total += w
-        w = w - eta * (np.clip(w, -2 * accuracy, 2 * accuracy) + noise * signs[t])
-    return _huber_gap(total / steps, 2 * accuracy)
+        w = w - eta * (huber.gradient(w) + noise * signs[t])
+    return huber((total / steps)[:, None])
 
 
 @claim(sources=("penn",))
@@ -112,10 +99,9 @@ def gd_vs_sgd_crossover(key, noise: Real(0.7, 1.5) = 1.0, runs: Int(300, 1500) =
     accuracies = np.array([0.1, 0.05, 0.025, 0.0125])
     steps, needed = [], []
     for eps in accuracies:
-        w, t = 1.0, 0
-        while _huber_gap(w, 2 * eps) > eps * (1 + 1e-12):
-            w, t = w - np.clip(w, -2 * eps, 2 * eps), t + 1
-        steps.append(t)
+        huber = optimisation.Huber(2 * eps)
+        path = optimisation.gradient_path(huber.gradient, np.ones(1), 1.0, int(1 / eps))
+        steps.append(np.argmax(huber(path) <= eps * (1 + 1e-12)))
         low, high = 0.25 * noise**2 / eps**2, 0.9 * noise**2 / eps**2  # T ε²/B² tends to ½
         for _ in range(5):
             middle = np.sqrt(low * high)

@@ -22,15 +22,16 @@ def sag_equals_buffer_average(key, samples: Int(20, 200) = 60, features: Int(1, 
     """
     rng = data.generator(key)
     task = ridge_logistic(rng, samples, features, 0.2)
+    problem = stochastic.finite_logistic(task)
     indices = rng.integers(samples, size=20 * samples)
-    step = 0.5 / task.smoothness
-    run = stochastic.sag(task.problem, jnp.zeros(features), step, jnp.asarray(indices), every=1, compact=False)
+    step = 0.5 / task.largest_sample_smoothness
+    run = stochastic.sag(problem, jnp.zeros(features), step, jnp.asarray(indices), every=1, compact=False)
     points = np.asarray(run.points)
     times = np.arange(0, len(indices), max(samples // 4, 1))
     differences, distances, moved = [], [], []
     for t in times:
         entries, _ = replayed_buffer(task, points, indices, t)
-        i, fresh = indices[t], task.gradients(points[t])
+        i, fresh = indices[t], task.sample_gradients(points[t])
         direction = (fresh[i] - entries[i]) / samples + entries.mean(axis=0)
         refreshed = entries.copy()
         refreshed[i] = fresh[i]
@@ -64,16 +65,17 @@ def biased_control_variate_trade_off(
     """
     rng = data.generator(key)
     task = ridge_logistic(rng, samples, features, 0.05)
+    problem = stochastic.finite_logistic(task)
     indices = rng.integers(samples, size=20 * samples)
-    step, rows = 1 / (3 * task.smoothness), jnp.asarray(indices)
+    step, rows = 1 / (3 * task.largest_sample_smoothness), jnp.asarray(indices)
     lams = np.array([1 / samples, 0.1, 0.3, 0.6, 1.0])
     kept = {"every": 1, "compact": False}
-    found = [stochastic.saga(task.problem, jnp.zeros(features), step, rows, weight=v, **kept) for v in lams]
+    found = [stochastic.saga(problem, jnp.zeros(features), step, rows, weight=v, **kept) for v in lams]
     runs = [np.asarray(run.points) for run in found]
     t = int(staleness * samples)
     w = runs[-1][t]
     entries, _ = replayed_buffer(task, runs[-1], indices, t)
-    fresh = task.gradients(w)
+    fresh = task.sample_gradients(w)
     full, old = fresh.mean(axis=0), entries.mean(axis=0)
     stale, spread = np.sum((old - full) ** 2), np.sum(np.var(fresh - entries, axis=0))
     grid = np.linspace(1 / samples, 1, 400)
@@ -87,7 +89,7 @@ def biased_control_variate_trade_off(
     nearest, spacing = np.clip(best, grid[0], 1), grid[1] - grid[0]
     yield close(grid[np.argmin(error)], nearest, "λ with the least error on a grid, against λ*", atol=spacing)
     buffer = Buffer(jnp.asarray(entries), jnp.asarray(old))
-    directions = np.asarray(stochastic.buffered_directions(task.problem, jnp.asarray(w), buffer, weight=best))
+    directions = np.asarray(stochastic.buffered_directions(problem, jnp.asarray(w), buffer, weight=best))
     least = stale * spread / (stale + spread)
     found = np.mean(np.sum((directions - full) ** 2, axis=1))
     yield close(found, least, "error at λ*, against ‖Ḡ − g‖²V/(‖Ḡ − g‖² + V)", rtol=1e-9)

@@ -8,7 +8,7 @@ import optax
 
 from leadline import data, optimisation, stochastic
 from leadline.claims.scenarios.optimisation.small_digit_network import digit_sum, network_starts
-from leadline.claims.scenarios.stochastic.ridge_logistic import RidgeLogistic, replayed_buffer, ridge_logistic
+from leadline.claims.scenarios.stochastic.ridge_logistic import replayed_buffer, ridge_logistic
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, reference, slope
 from leadline.presentation import figure
 from leadline.stochastic.variance_reduction.variance_reduced import svrg_factor
@@ -51,17 +51,20 @@ def variance_reduced_linear_rate(
         return
     features, passes = 4, 20
     task = ridge_logistic(rng, samples, features, penalty)
-    rough, m = task.smoothness, penalty
+    sums = stochastic.finite_logistic(task)
+    rough, m = task.largest_sample_smoothness, penalty
     indices = rng.integers(samples, size=(_SEEDS, passes * samples))
     steps, weights = np.array([1 / (3 * rough), 1 / (16 * rough), 1 / rough]), np.array([1.0, 1 / samples, 1 / samples])
     tried = list(zip(steps, weights, strict=True))
-    points = [[_buffered_run(task, step, weight, rows)[::samples] for rows in indices] for step, weight in tried]
+    points = [[_buffered_run(sums, step, weight, rows)[::samples] for rows in indices] for step, weight in tried]
     names = ["SAGA, 1/(3 L_max)", "SAG, 1/(16 L_max)", "SAG, 1/L_max"]
     gaps = {name: task.gap(np.array(p)).mean(axis=0) for name, p in zip(names, points, strict=True)}
-    distance = ((np.array(points[0]) - task.minimiser) ** 2).sum(axis=-1).mean(axis=0)  # of SAGA, at each pass
+    distance = (
+        ((np.array(points[0]) - task.constants().minimiser) ** 2).sum(axis=-1).mean(axis=0)
+    )  # of SAGA, at each pass
     start = np.zeros(features)
     factor = 1 - min(1 / (4 * samples), m / (3 * rough))
-    constant = np.sum(task.minimiser**2) + 2 * samples / (3 * rough) * task.gap(start)
+    constant = np.sum(task.constants().minimiser ** 2) + 2 * samples / (3 * rough) * task.gap(start)
     times = np.arange(passes + 1) * samples
     bound = factor**times * constant
     yield at_most(distance, bound, "SAGA: mean ‖w − w*‖² of 8 runs at every pass, against the bound")
@@ -73,18 +76,19 @@ def variance_reduced_linear_rate(
     ends = []
     for one in jax.random.split(key, _SEEDS):
         rows = jnp.asarray(rng.integers(samples, size=(1, inner)))
-        ends.append(stochastic.svrg(task.problem, jnp.zeros(features), step, rows, following="random", key=one).last)
+        ends.append(stochastic.svrg(sums, jnp.zeros(features), step, rows, following="random", key=one).last)
     fall = task.gap(np.stack(ends)).mean() / task.gap(start)
     what = "SVRG, 1/(10 L_max), M = 20 L_max/m: gap after an epoch / before"
     yield _fall_bound(fall, step, rough, m, inner, what)
     usual = jnp.asarray(rng.integers(samples, size=(8, 2 * samples)))
-    snapshots = np.asarray(stochastic.svrg(task.problem, jnp.zeros(features), 1 / (3 * rough), usual).snapshots)
+    snapshots = np.asarray(stochastic.svrg(sums, jnp.zeros(features), 1 / (3 * rough), usual).snapshots)
     gaps["SVRG, 1/(3 L_max), M = 2n"] = found = task.gap(snapshots)
     what = "SVRG at 1/(3 L_max), M = 2n: factor of the gap in an epoch"
     yield _fall_bound(found[1:4] / found[:3], 1 / (3 * rough), rough, m, 2 * samples, what)
-    whole = np.linalg.norm(task.x, 2) ** 2 / (4 * samples) + m
-    gaps["gradient descent, 1/L"] = _gradient_descent(task, 1 / whole, passes)
-    gaps["SGD, 1/(3 L_max)"] = _sgd(task, 1 / (3 * rough), indices[0])
+    whole = task.constants().smoothness
+    gaps["gradient descent, 1/L"] = task.gap(optimisation.gradient_path(task.gradient, start, 1 / whole, passes))
+    sgd = stochastic.sgd_run(sums, start, 1 / (3 * rough), indices[0], every=samples)
+    gaps["SGD, 1/(3 L_max)"] = task.gap(np.asarray(sgd.points))
     floor = gaps["SGD, 1/(3 L_max)"][-10:].mean()
     yield at_least(floor, 100 * gaps[names[0]][-1], "SGD: its floor, against 100 × SAGA's gap")
     title = f"SAGA's gap: times {rates[names[0]]:.2f} a pass, at most {factor**samples:.2f} in theory; SGD stops"
@@ -93,26 +97,9 @@ def variance_reduced_linear_rate(
     yield figure.curves(title, _PASSES, "gap", lines=lines, points=shown, log="y")
 
 
-def _gradient_descent(task: RidgeLogistic, step_size: float, passes: int) -> np.ndarray:
-    w, gaps = np.zeros(task.x.shape[1]), []
-    for _ in range(passes + 1):
-        gaps.append(task.gap(w))
-        w = w - step_size * task.gradients(w).mean(axis=0)
-    return np.array(gaps)
-
-
-def _sgd(task: RidgeLogistic, step_size: float, indices: np.ndarray) -> np.ndarray:
-    w, points = np.zeros(task.x.shape[1]), []
-    for i in indices:
-        points.append(w)
-        pull = -task.y[i] / (1 + np.exp(task.y[i] * (task.x[i] @ w)))
-        w = w - step_size * (pull * task.x[i] + task.penalty * w)
-    return task.gap(np.array([*points, w])[:: len(task.y)])
-
-
-def _buffered_run(task: RidgeLogistic, step_size: float, weight: float, indices: np.ndarray) -> np.ndarray:
-    start = jnp.zeros(task.x.shape[1])
-    run = stochastic.saga(task.problem, start, step_size, jnp.asarray(indices), weight=weight, every=1, compact=False)
+def _buffered_run(problem: stochastic.FiniteSum, step_size: float, weight: float, indices: np.ndarray) -> np.ndarray:
+    start = jnp.zeros(problem.arrays[0].shape[1])
+    run = stochastic.saga(problem, start, step_size, jnp.asarray(indices), weight=weight, every=1, compact=False)
     return np.asarray(run.points)
 
 
@@ -170,14 +157,15 @@ def variance_reduction_vanishing_variance(
     rng = data.generator(key)
     features, passes = 4, 20
     task = ridge_logistic(rng, samples, features, 0.05)
-    step = 1 / (3 * task.smoothness)
+    sums = stochastic.finite_logistic(task)
+    step = 1 / (3 * task.largest_sample_smoothness)
     indices = rng.integers(samples, size=passes * samples)
-    points = _buffered_run(task, step, 1.0, indices)
+    points = _buffered_run(sums, step, 1.0, indices)
     times = np.arange(samples, len(indices), max(samples // 8, 1))
     gaps, variances = task.gap(points[times]), []
     for t in times:
         entries, _ = replayed_buffer(task, points, indices, t)
-        variances.append(np.sum(np.var(task.gradients(points[t]) - entries, axis=0)))
+        variances.append(np.sum(np.var(task.sample_gradients(points[t]) - entries, axis=0)))
     variances = np.array(variances)
     # a gap jumps about from step to step; the trend over a pass does not
     block = 8
@@ -186,17 +174,17 @@ def variance_reduction_vanishing_variance(
     kept = trend_gap > 1e-12
     yield slope(trend_gap[kept], trend_variance[kept], 1.0, "SAGA: exponent of the variance in the gap", within=0.1)
     rows = rng.integers(samples, size=(8, int(inner * samples)))
-    snapshots = np.asarray(stochastic.svrg(task.problem, jnp.zeros(features), step, jnp.asarray(rows)).snapshots)
-    at = task.gradients(snapshots)  # (9, n, p)
+    snapshots = np.asarray(stochastic.svrg(sums, jnp.zeros(features), step, jnp.asarray(rows)).snapshots)
+    at = task.sample_gradients(snapshots)  # (9, n, p)
     ends = np.sum(np.var(at[1:] - at[:-1], axis=1), axis=1)
     both = task.gap(snapshots[1:]) + task.gap(snapshots[:-1])
     what = "SVRG: variance before each new snapshot, against 4 L_max (gaps)"
-    yield at_most(ends, 4 * task.smoothness * both, what, atol=1e-14)
+    yield at_most(ends, 4 * task.largest_sample_smoothness * both, what, atol=1e-14)
     far = both > 1e-12
     trend = slope(both[far], ends[far], 1.0, "SVRG: exponent of the variance in the gaps", within=0.1)
     yield trend.given(far.sum() >= 4, "four epochs above rounding")
-    plain = np.sum(np.var(task.gradients(points[times]), axis=1), axis=1)
-    floor = np.sum(np.var(task.gradients(task.minimiser), axis=0))
+    plain = np.sum(np.var(task.sample_gradients(points[times]), axis=1), axis=1)
+    floor = np.sum(np.var(task.sample_gradients(task.constants().minimiser), axis=0))
     yield close(plain[-1], floor, "SGD: variance at the end of the run, against tr C(w*)", rtol=1e-3)
     network = digit_sum(rng, 200)
     batches = jnp.asarray(rng.integers(200, size=(1600, 10)))
@@ -213,7 +201,7 @@ def variance_reduction_vanishing_variance(
     crossed = np.flatnonzero(ratios > 1)
     finding = f"worse than none after {since[crossed[0]]} steps" if crossed.size else f"of use for {since[-1]} steps"
     across = np.sort(trend_gap)
-    lines = {"4 L_max × gap, the bound for SVRG": (across, 4 * task.smoothness * across)}
+    lines = {"4 L_max × gap, the bound for SVRG": (across, 4 * task.largest_sample_smoothness * across)}
     points = {"SAGA": (trend_gap, trend_variance), "SVRG": (both, ends), "SGD": (gaps[::block], plain[::block])}
     convex = figure.curves("Logistic regression", "gap", "variance", lines=lines, points=points, log="xy")
     title, points = "A network 64-16-10 on digits", {"ratio": (since, ratios)}

@@ -27,10 +27,11 @@ def saga(
     """
     rng = data.generator(key)
     task = ridge_logistic(rng, samples, features, 0.05)
-    step = share / (3 * task.smoothness)
+    problem = stochastic.finite_logistic(task)
+    step = share / (3 * task.largest_sample_smoothness)
     indices = rng.integers(samples, size=20 * samples)
     start, rows = jnp.zeros(features), jnp.asarray(indices)
-    run = stochastic.saga(task.problem, start, step, rows, weight=weight, every=1, compact=False)
+    run = stochastic.saga(problem, start, step, rows, weight=weight, every=1, compact=False)
     points = np.asarray(run.points)
     replayed, _ = replayed_buffer(task, points, indices, len(indices))
     yield close(run.buffer.entries, replayed, "buffer at the end, against each example's last gradient", atol=1e-12)
@@ -38,8 +39,8 @@ def saga(
     w = points[samples]
     entries, _ = replayed_buffer(task, points, indices, samples)
     buffer = Buffer(jnp.asarray(entries), jnp.asarray(entries.mean(axis=0)))
-    directions = np.asarray(stochastic.buffered_directions(task.problem, jnp.asarray(w), buffer))
-    each = task.gradients(w)
+    directions = np.asarray(stochastic.buffered_directions(problem, jnp.asarray(w), buffer))
+    each = task.sample_gradients(w)
     full, what = each.mean(axis=0), "λ = 1: mean of all n directions, against the full gradient"
     right = close(directions.mean(axis=0), full, what, atol=1e-12)
     yield right
@@ -47,7 +48,7 @@ def saga(
     wrong = close(directions.mean(axis=0), component, "mean direction, against the gradient of one example", atol=1e-6)
     yield erratum(wrong, of=right, by="penn", prints="λ = 1 is unbiased for the sampled gradient ∇ℓ^ω(w)")
     loss = stochastic.LinearLoss(stochastic.logistic_of_score, jnp.asarray(0.0), 1)
-    bare = stochastic.FiniteSum(loss, task.problem.arrays)
+    bare = stochastic.FiniteSum(loss, problem.arrays)
     dense, small = (stochastic.saga(bare, start, step, rows, weight=weight, every=1, compact=c) for c in (False, True))
     yield close(small.points, dense.points, "points with compact storage, against dense (n × p)", atol=1e-12)
     gaps = task.gap(points)
@@ -56,7 +57,7 @@ def saga(
     ages, errors = [], []
     for t in times:
         entries, age = replayed_buffer(task, points, indices, t)
-        fresh = task.gradients(points[t])
+        fresh = task.sample_gradients(points[t])
         made = weight * (fresh - entries) + entries.mean(axis=0)
         ages.append(age.mean() / samples)
         errors.append(np.mean(np.sum((made - fresh.mean(axis=0)) ** 2, axis=1)))
@@ -84,15 +85,16 @@ def sag(key, samples: Int(20, 200) = 60, features: Int(1, 8) = 4, share: Real(0.
     """
     rng = data.generator(key)
     task = ridge_logistic(rng, samples, features, 0.05)
-    step = share / task.smoothness
+    problem = stochastic.finite_logistic(task)
+    step = share / task.largest_sample_smoothness
     indices = rng.integers(samples, size=20 * samples)
-    run = stochastic.sag(task.problem, jnp.zeros(features), step, jnp.asarray(indices), every=1, compact=False)
+    run = stochastic.sag(problem, jnp.zeros(features), step, jnp.asarray(indices), every=1, compact=False)
     points = np.asarray(run.points)
     times = np.arange(0, len(indices), max(samples // 4, 1))[1:]
     measured, predicted = [], []
     for t in times:
         entries, _ = replayed_buffer(task, points, indices, t)
-        fresh = task.gradients(points[t])
+        fresh = task.sample_gradients(points[t])
         full, mean_old = fresh.mean(axis=0), entries.mean(axis=0)
         directions = (fresh - entries) / samples + mean_old
         measured.append(directions.mean(axis=0) - full)
@@ -101,7 +103,7 @@ def sag(key, samples: Int(20, 200) = 60, features: Int(1, 8) = 4, share: Real(0.
     entries, _ = replayed_buffer(task, points, indices, samples)
     buffer = Buffer(jnp.asarray(entries), jnp.asarray(entries.mean(axis=0)))
     w = jnp.asarray(points[samples])
-    ours = stochastic.buffered_directions(task.problem, w, buffer, weight=1 / samples)
+    ours = stochastic.buffered_directions(problem, w, buffer, weight=1 / samples)
     stepped = points[samples] - step * np.asarray(ours)[indices[samples]]
     yield close(stepped, points[samples + 1], "a step of the run, against that of its direction", atol=1e-12)
     gaps = task.gap(points)
@@ -136,33 +138,34 @@ def svrg(
     assume(layers == "fixed", "a finite sum of fixed functions: dropout draws a new function at every call")
     rng = data.generator(key)
     task = ridge_logistic(rng, samples, features, 0.05)
-    step, epochs, length = share / (3 * task.smoothness), 8, int(inner * samples)
+    problem = stochastic.finite_logistic(task)
+    step, epochs, length = share / (3 * task.largest_sample_smoothness), 8, int(inner * samples)
     rows = rng.integers(samples, size=(epochs, length))
-    run = stochastic.svrg(task.problem, jnp.zeros(features), step, jnp.asarray(rows))
+    run = stochastic.svrg(problem, jnp.zeros(features), step, jnp.asarray(rows))
     w, snapshots, variances, bounds, marks = np.zeros(features), [np.zeros(features)], [], [], []
     for epoch in range(epochs):  # the same steps in closed form, with the variance of all n directions
-        old = task.gradients(snapshots[-1])
+        old = task.sample_gradients(snapshots[-1])
         for k, i in enumerate(rows[epoch]):
-            fresh = task.gradients(w)
+            fresh = task.sample_gradients(w)
             if k % max(length // 12, 1) == 0:
                 variances.append(np.sum(np.var(fresh - old, axis=0)))
-                bounds.append(task.smoothness**2 * np.sum((w - snapshots[-1]) ** 2))
+                bounds.append(task.largest_sample_smoothness**2 * np.sum((w - snapshots[-1]) ** 2))
                 marks.append(epoch + k / length)
             w = w - step * (fresh[i] - old[i] + old.mean(axis=0))
         snapshots.append(w)
     yield close(run.snapshots, np.stack(snapshots), "snapshots, against the steps in closed form", atol=1e-10)
     yield close(run.evaluations[1], samples + 2 * length, "component gradients of an epoch, against n + 2M", atol=0)
     somewhere = snapshots[1] + 0.1 * rng.standard_normal(features)
-    directions = stochastic.snapshot_directions(task.problem, jnp.asarray(somewhere), jnp.asarray(snapshots[1]))
-    full = task.gradients(somewhere).mean(axis=0)
+    directions = stochastic.snapshot_directions(problem, jnp.asarray(somewhere), jnp.asarray(snapshots[1]))
+    full = task.sample_gradients(somewhere).mean(axis=0)
     yield close(directions.mean(axis=0), full, "mean of all n directions, against the full gradient", atol=1e-12)
     spread = stochastic.total_variance(directions)
-    bound = task.smoothness**2 * np.sum((somewhere - snapshots[1]) ** 2)
+    bound = task.largest_sample_smoothness**2 * np.sum((somewhere - snapshots[1]) ** 2)
     yield at_most(spread, bound, "variance near a snapshot, against L_max² ‖w − w_s‖²")
     yield at_most(variances, bounds, "variance along the run, against L_max² ‖w − w_s‖²", atol=1e-15)
     gaps = task.gap(np.stack(snapshots))
     yield at_most(gaps[-1], gaps[0], "gap at the last snapshot, against that at the start")
-    plain = np.sum(np.var(task.gradients(task.minimiser), axis=0))
+    plain = np.sum(np.var(task.sample_gradients(task.constants().minimiser), axis=0))
     title = f"The variance starts from 0 at each snapshot and falls with them; SGD's stays at {plain:.2g}"
     lines = {"L_max²‖w − w_s‖²": (marks, bounds), "SGD at w*": ([0, epochs], [plain, plain])}
     points = {"SVRG": (marks, variances)}
