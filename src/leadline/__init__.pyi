@@ -28,6 +28,6 @@ from . import (
     training as training,
 )
 from .claims import check as check
-from .studies import study as study
+from .studies.studying import study as study
 
 __version__: str

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.learning import draw_batches, sample_gradients, sgd_path
-from leadline.learning.sampling import batch_covariance, gradient_covariance
+from leadline.learning import sample_gradients
+from leadline.learning.sampling import batch_covariance, draw_batches, gradient_covariance, sgd_path
 
 KEY = jax.random.key(0)
 RNG = np.random.default_rng(0)

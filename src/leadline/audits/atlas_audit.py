@@ -20,10 +20,11 @@ SHAPES = ((4, 4, 2), (6, 4, 2), (5, 3, 2), (4, 4, 3))
 def lowest(problem: Any, hidden: int, known: bool) -> Iterator[Any]:
     """The lowest families: levels on the data, indices by formula against dense Hessians, the way out of each."""
     from leadline.landscape import deep_linear
+    from leadline.landscape.deep_linear.critical_atlas import atlas_columns, sigma_rank
 
     families = deep_linear.atlas(problem, hidden, most=LISTED)
-    columns = deep_linear.atlas_columns(families)
-    total = deep_linear.count_families(deep_linear.sigma_rank(problem), hidden)
+    columns = atlas_columns(families)
+    total = deep_linear.count_families(sigma_rank(problem), hidden)
     yield close(
         [_on_data(problem, *f.factors()) for f in families],
         columns["level"],

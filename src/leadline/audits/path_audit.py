@@ -34,12 +34,13 @@ def join_pairs(
     """Train `pairs` pairs on `dim` principal components of the 1797 digits and join each in three ways."""
     from leadline import landscape
     from leadline.claims.scenarios.landscape.digit_components import digit_components, linear_barrier, trained_pair
+    from leadline.landscape.two_layer_fits import bend_between, bezier_point, softmax_loss, squared_loss
 
     x, labels = digit_components(dim)
     targets = np.eye(10)[labels]
 
     def criterion(f):
-        return landscape.squared_loss(f, targets) if loss == "squared" else landscape.softmax_loss(f, labels)
+        return squared_loss(f, targets) if loss == "squared" else softmax_loss(f, labels)
 
     rows, outer, bounds, shown = [], [], [], None
     for _ in range(pairs):
@@ -48,8 +49,8 @@ def join_pairs(
         losses = path.losses(criterion, x, points=7)
         ends = losses[0, 0], losses[-1, -1]
         shown = losses if shown is None else shown
-        bend = landscape.bend_between(a, b, x, labels, rng=rng, loss=loss, num_steps=num_steps)
-        along = [criterion(landscape.bezier_point(a, bend, b, t)(x)) for t in np.linspace(0, 1, 11)]
+        bend = bend_between(a, b, x, labels, rng=rng, loss=loss, num_steps=num_steps)
+        along = [criterion(bezier_point(a, bend, b, t)(x)) for t in np.linspace(0, 1, 11)]
         outer.append((losses[0].max() - ends[0], losses[-1].max() - ends[1]))
         bounds.append(
             [

@@ -36,6 +36,7 @@ def run_race(penalty: float, names: tuple[str, ...]) -> Race:
     import optax
 
     from leadline import optimisation as o
+    from leadline.optimisation.runs.descent import losses_until
 
     problem = o.digits_softmax(penalty)
     known = problem.constants()
@@ -54,7 +55,7 @@ def run_race(penalty: float, names: tuple[str, ...]) -> Race:
     accelerated = 5 * o.nesterov_steps(L, m, distance, GOAL)
     for name in names:
         most = descent if "descent" in name else 30 if name == "Newton" else accelerated
-        count, losses = o.losses_until(problem, rules[name], start, known.minimum + GOAL, most)
+        count, losses = losses_until(problem, rules[name], start, known.minimum + GOAL, most)
         gaps[name] = np.asarray(losses)[: min(int(count), most) + 1] - known.minimum
     return Race(known, distance, gaps)
 

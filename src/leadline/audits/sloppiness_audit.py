@@ -67,11 +67,13 @@ def spectra(bench: Bench) -> Iterator[Any]:
     """Sloppy on digits and not on white noise: at least a decade between them; Lanczos against the decomposition."""
     from leadline import curvature, data
     from leadline.landscape import sloppiness
+    from leadline.landscape.sloppiness.fisher_spectra import spectrum_decades
+    from leadline.landscape.sloppiness.parameter_directions import name_shares
 
     images = len(bench.labels)
     k = 3 * images // 2
     decades = {
-        name: sloppiness.spectrum_decades(trained.eigenvalues, k)
+        name: spectrum_decades(trained.eigenvalues, k)
         for name, trained in (("digits", bench.digits), ("white noise", bench.noise))
     }
     yield at_least(decades["digits"] - decades["white noise"], 1.0, f"decades from λ1 to λ{k}: digits less white noise")
@@ -85,7 +87,7 @@ def spectra(bench: Bench) -> Iterator[Any]:
     at = 1 + np.arange(k)
     yield figure.curves(
         f"{decades['digits']:.2f} decades in {k} directions on digits, {decades['white noise']:.2f} on white noise; "
-        f"{sloppiness.spectrum_decades(inherited, 50):.2f} in 50 of the pixels",
+        f"{spectrum_decades(inherited, 50):.2f} in 50 of the pixels",
         "direction k",
         "λₖ/λ₁",
         log="y",
@@ -97,7 +99,7 @@ def spectra(bench: Bench) -> Iterator[Any]:
     )
     names = dict.fromkeys(bench.spectrum.names)
     some = [i for i in (0, 1, 4, 19, k - 1) if i < k]
-    shares = {i: sloppiness.name_shares(bench.spectrum.vectors[i], bench.spectrum.names) for i in some}
+    shares = {i: name_shares(bench.spectrum.vectors[i], bench.spectrum.names) for i in some}
     yield figure.bars(
         "Which parameters carry a direction: " + sloppiness.describe_directions(bench.spectrum, 1, parts=2)[0],
         "direction",

@@ -42,9 +42,10 @@ def survey_spectrum(h: Any, g: Any, largest: Any, key: Any, *, probes: int = 8, 
     from scipy.special import stdtrit
 
     from leadline import curvature
+    from leadline.curvature.operators.dense_operator import dense_if_small
 
     keys = jax.random.split(key, 2)
-    h, g = curvature.dense_if_small(h), curvature.dense_if_small(g)
+    h, g = dense_if_small(h), dense_if_small(g)
     basis = max(2 * len(largest.values) + 20, 50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # residuals enter the comparisons, converged or not

@@ -38,13 +38,13 @@ def worst_chain(entrant: Contender) -> Iterator[Any]:
 
     from leadline.optimisation import (
         WorstChain,
-        best_size,
         check_span,
         convergence_order,
         gd_convex_bound,
         nesterov_convex_bound,
         step_sweep,
     )
+    from leadline.optimisation.runs.stress_runs import best_size
 
     steps = 60
     chain = WorstChain(2 * steps + 1, 1.0)
@@ -88,7 +88,8 @@ def sharp_huber(entrant: Contender) -> Iterator[Any]:
     import jax
     import jax.numpy as jnp
 
-    from leadline.optimisation import Huber, best_size, gd_convex_bound, nesterov_convex_bound, step_sweep
+    from leadline.optimisation import Huber, gd_convex_bound, nesterov_convex_bound, step_sweep
+    from leadline.optimisation.runs.stress_runs import best_size
 
     counts = np.array([5, 15, 50, 150])
     knees = jnp.asarray(1 / (2 * counts + 1.0))
@@ -117,15 +118,8 @@ def conditioning(entrant: Contender) -> Iterator[Any]:
     """Rotated quadratics of growing condition number: how steps grow in number, and from where they are too long."""
     import jax.numpy as jnp
 
-    from leadline.optimisation import (
-        best_size,
-        convergence_order,
-        gd_steps,
-        hitting_sweep,
-        largest_stable,
-        nesterov_steps,
-        step_sweep,
-    )
+    from leadline.optimisation import convergence_order, gd_steps, nesterov_steps, step_sweep
+    from leadline.optimisation.runs.stress_runs import best_size, hitting_sweep, largest_stable
 
     most, accuracy = 30_000, 1e-6
     conditions = np.array([10.0, 100.0, 1000.0, 10_000.0])
@@ -178,7 +172,8 @@ def three_cycle(entrant: Contender) -> Iterator[Any]:
     """Lessard's function (m = 1, L = 25): a tuning that is best on quadratics need not converge."""
     import jax.numpy as jnp
 
-    from leadline.optimisation import Lessard, Quadratic, best_size, ends_from, outside, step_sweep
+    from leadline.optimisation import Lessard, Quadratic, step_sweep
+    from leadline.optimisation.runs.stress_runs import best_size, ends_from, outside
 
     bowl = Quadratic(jnp.diag(jnp.array([1.0, 25.0])), jnp.zeros(2))
     tuned = np.geomspace(1e-3, 10.0, 300) / 25
@@ -206,7 +201,9 @@ def drift(entrant: Contender) -> Iterator[Any]:
     import jax.numpy as jnp
     import optax
 
-    from leadline.optimisation import average_regret, best_size, drifting_slopes, play_online
+    from leadline.optimisation import average_regret, play_online
+    from leadline.optimisation.runs.online import drifting_slopes
+    from leadline.optimisation.runs.stress_runs import best_size
 
     steps, slope = 100_000, 3.0
     slopes, sizes = drifting_slopes(steps, slope), np.geomspace(0.02, 2.0, 9)
@@ -237,7 +234,8 @@ def digits_regression(entrant: Contender) -> Iterator[Any]:
     """Softmax regression on the bundled digits, ridge 0.1: certified L = 5.82, m = 0.1, κ = 58."""
     import jax.numpy as jnp
 
-    from leadline.optimisation import best_size, descend, digits_softmax, gd_steps, nesterov_steps, step_sweep
+    from leadline.optimisation import descend, digits_softmax, gd_steps, nesterov_steps, step_sweep
+    from leadline.optimisation.runs.stress_runs import best_size
 
     loss = digits_softmax(0.1)
     known = loss.constants()

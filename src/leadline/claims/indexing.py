@@ -14,6 +14,8 @@ from leadline.evidence.registry import Entry
 
 from . import INDEX, modules
 
+EVERYWHERE = ("data.generator",)  # what the body of most entries calls
+
 
 def indexed() -> list[dict[str, Any]]:
     """Every entry in reading order, as its module declares it now."""
@@ -29,14 +31,17 @@ def indexed() -> list[dict[str, Any]]:
 
 
 def _with_what_it_calls(entry: Entry) -> Entry:
-    """The entry with all library objects that its body names, before those that are named by hand."""
+    """The entry with all library objects that its body names, before those that are named by hand.
+
+    Those in `EVERYWHERE` tell nothing about an entry, and are shown only where they are named.
+    """
     module = importlib.import_module(entry.module)
     body = ast.parse(inspect.getsource(entry.run))
     called: dict[str, None] = {}
     for node in ast.walk(body):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             called |= _public(getattr(module, node.value.id, None), node.attr)
-    return replace(entry, shows=tuple(dict.fromkeys([*called, *entry.shows])))
+    return replace(entry, shows=tuple(dict.fromkeys([*(n for n in called if n not in EVERYWHERE), *entry.shows])))
 
 
 def _public(package: Any, name: str) -> dict[str, None]:

@@ -33,9 +33,9 @@ class SharedQuantities:
         """The largest eigenpairs of `hessian` (`curvature.Eigenpairs`): about twice as many as outputs, 10 to 42."""
         import warnings
 
-        from leadline import curvature
+        from leadline.curvature.operators.dense_operator import dense_if_small
 
-        h, wanted = curvature.dense_if_small(self.hessian), min(max(2 * self.subject.outputs + 2, 10), 42)
+        h, wanted = dense_if_small(self.hessian), min(max(2 * self.subject.outputs + 2, 10), 42)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what has not converged is marked, and its residual is known
             return h.top(min(wanted, h.size), max_steps=400, tolerance=1e-4, basis=max(2 * wanted + 20, 50))
@@ -43,7 +43,8 @@ class SharedQuantities:
     @cached_property
     def tangent_kernel(self) -> Any:
         """`tangent.AveragedKernels` of the first 200 rows of the sample: now, and before training where known."""
-        from leadline.tangent import AveragedKernels, averaged_ntk
+        from leadline.tangent import averaged_ntk
+        from leadline.tangent.averaged_kernels import AveragedKernels
 
         from .subject_making import TwoScores
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from leadline.evidence import BadInput
-from leadline.tangent import NetworkFunction
+from leadline.tangent.functions import NetworkFunction
 from leadline.training import one_hot_squared_error
 from leadline.training.objectives import LOSSES, Loss
 

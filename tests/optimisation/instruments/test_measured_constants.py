@@ -9,7 +9,6 @@ from leadline.optimisation import (
     Quadratic,
     condition_of_features,
     curvature_ratios,
-    evaluate_points,
     extreme_eigenvalues,
     flat_objective,
     hessian_spectrum,
@@ -23,6 +22,7 @@ from leadline.optimisation import (
 )
 from leadline.optimisation.instruments.curvature_pairs import pair_curvatures
 from leadline.optimisation.instruments.hessian_ends import measure_sharpness
+from leadline.optimisation.objectives.any_loss import evaluate_points
 
 KEY = jax.random.key(0)
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 from leadline.data import generator
-from leadline.kernels import diagonal_of
+from leadline.kernels.algebra import diagonal_of
 from leadline.kernels.validity.positivity import least_jitter
 
 from .expansion import Gram, Points, as_points

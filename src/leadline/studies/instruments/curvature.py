@@ -79,6 +79,7 @@ def measure(subject: Subject, key: Any) -> Measured:
     import warnings
 
     from leadline import curvature
+    from leadline.curvature.operators.row_curvatures import curvatures_by_row
 
     parts: list[NotApplicable] = []
     sample = subject.sample
@@ -87,7 +88,7 @@ def measure(subject: Subject, key: Any) -> Measured:
         h, largest = subject.shared.hessian, subject.shared.hessian_top
         g = curvature.gauss_newton(subject.apply, subject.criterion, subject.params, *sample, batch=256)
     found = survey_spectrum(h, g, largest, key, num_steps=40 if subject.size <= SMALL else 20)
-    bends = curvature.curvatures_by_row(subject.row_losses, subject.params, largest.vectors[0], *sample)
+    bends = curvatures_by_row(subject.row_losses, subject.params, largest.vectors[0], *sample)
     seen = 1 - sample.count / subject.train.count
     error = float(np.std(bends, ddof=1)) * (seen / sample.count) ** 0.5
     loss, norm, scatter = _gradient(subject)
@@ -164,7 +165,8 @@ def _mean_gradient(losses: Any, params: PyTree, x: Array, y: Array) -> tuple[Arr
 
 def relative_sharpness(subject: Subject, h: Any) -> tuple[tuple[float, float], tuple[float, float, float] | None]:
     """λ_max(|w|H|w|) with its residual; both sharpnesses after layers were rescaled, with the larger residual."""
-    from leadline import curvature, networks
+    from leadline import networks
+    from leadline.curvature.operators.dense_operator import dense_if_small
 
     plain = _scaled_top(h, subject.params)
     net = subject.module
@@ -177,16 +179,18 @@ def relative_sharpness(subject: Subject, h: Any) -> tuple[tuple[float, float], t
     moved = eqx.tree_at(lambda op: op.params, h, params)
     value, residual = _scaled_top(moved, params)
     top = _quiet_top(
-        curvature.dense_if_small(moved), basis=max(2 * len(subject.shared.hessian_top.values) + 20, 50)
+        dense_if_small(moved), basis=max(2 * len(subject.shared.hessian_top.values) + 20, 50)
     )  # compiled already
     return plain, (float(top.values[0]), value, residual)
 
 
 def _scaled_top(h: Any, params: PyTree) -> tuple[float, float]:
     from leadline import curvature
+    from leadline.curvature.operators.dense_operator import dense_if_small
+    from leadline.curvature.sharpness.sharpness_measures import ScaledHessian
 
-    scaled = curvature.ScaledHessian(h, jnp.abs(h.flat(params)))
-    if isinstance(curvature.dense_if_small(h), curvature.DenseOperator):
+    scaled = ScaledHessian(h, jnp.abs(h.flat(params)))
+    if isinstance(dense_if_small(h), curvature.DenseOperator):
         size = np.abs(np.asarray(h.flat(params)))
         scaled = curvature.DenseOperator(jnp.asarray(size[:, None] * h.dense() * size))
     found = _quiet_top(scaled)

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 
 from leadline.evidence import Comparison, Figure, at_least, at_most, mean, same_distribution, smaller
-from leadline.generalisation import ExactInterval, exact_interval
+from leadline.generalisation import exact_interval
+from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable

@@ -65,7 +65,8 @@ class Measured(NamedTuple):
 
 
 def measure(subject: Subject, key: Any) -> Measured:
-    from leadline.networks.dissection import measure_moments, predict_moments, why_no_mean_field
+    from leadline.networks.dissection import measure_moments, predict_moments
+    from leadline.networks.dissection.chain_mean_field import why_no_mean_field
 
     taken, sample = subject.shared.dissection, subject.sample.first(ROWS)
 

@@ -6,6 +6,9 @@ import jax
 import numpy as np
 
 from leadline import bayes
+from leadline.bayes.calibration_tests import ReliabilityTable
+from leadline.bayes.last_layers import LastLayer
+from leadline.bayes.temperature_scaling import scaled_log_losses
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -87,7 +90,7 @@ class Measured(NamedTuple):
     null_error: np.ndarray | None
     null_log_loss: np.ndarray | None
     null_accuracy: np.ndarray | None
-    table: bayes.ReliabilityTable | None
+    table: ReliabilityTable | None
     temperature: Temperature | None
     uncertainty: Uncertainty | None
     intervals: Intervals | None
@@ -102,7 +105,7 @@ def _noise_inputs(subject: Subject, key: Any, count: int) -> np.ndarray:
     return np.asarray(drawn, subject.dtype)
 
 
-def _head(subject: Subject) -> bayes.LastLayer | None:
+def _head(subject: Subject) -> LastLayer | None:
     apply = subject.apply.apply if isinstance(subject.apply, TwoScores) else subject.apply
     return bayes.find_last_layer(apply, subject.params, subject.sample.inputs)
 
@@ -163,8 +166,8 @@ def _temperature(scores: np.ndarray, labels: np.ndarray, key: Any, parts: list, 
         why = "the log loss of half of the test rows has a minimum in the temperature"
         parts.append(NotApplicable("temperature", f"{why} (all are classified right, or the scores say nothing)"))
         return None
-    change = bayes.scaled_log_losses(scores[judge], labels[judge], found.value)
-    change = change - bayes.scaled_log_losses(scores[judge], labels[judge])
+    change = scaled_log_losses(scores[judge], labels[judge], found.value)
+    change = change - scaled_log_losses(scores[judge], labels[judge])
     paired["temperature"] = change
     half = 1.96 * change.std(ddof=1) / np.sqrt(len(change))
     m = float(change.mean())
@@ -172,7 +175,7 @@ def _temperature(scores: np.ndarray, labels: np.ndarray, key: Any, parts: list, 
 
 
 def _uncertainty(
-    subject: Subject, head: bayes.LastLayer, p: np.ndarray, labels: np.ndarray, keys: Any, paired: dict
+    subject: Subject, head: LastLayer, p: np.ndarray, labels: np.ndarray, keys: Any, paired: dict
 ) -> Uncertainty:
     seen = subject.train.first(4 * subject.rows)
     posterior = bayes.last_layer_laplace(

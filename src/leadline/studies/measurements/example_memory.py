@@ -5,7 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from leadline import bayes, convolution, generalisation
+from leadline import bayes, generalisation
+from leadline.convolution.score_audits import redraw_parameters
+from leadline.generalisation.memorisation.label_probes import LabelProbe
+from leadline.generalisation.memorisation.nearest_neighbours import nearest_rows
 
 from ..instrument import NotApplicable
 from ..subject import Rows, Subject
@@ -30,8 +33,8 @@ class LabelTrial(NamedTuple):
     steps: int
     rate: float
     fresh: bool
-    own: generalisation.LabelProbe
-    shuffled: generalisation.LabelProbe
+    own: LabelProbe
+    shuffled: LabelProbe
     own_after: int | None
     shuffled_after: int | None
 
@@ -84,7 +87,7 @@ def label_trial(subject: Subject, rng: np.random.Generator) -> LabelTrial:
     steps = int(np.clip(FLOPS / (work * count), 50, STEPS))
     rows, rate = subject.train.first(count), 3e-3
     fresh = subject.past.start is None
-    start = convolution.redraw_parameters(subject.params, rng=rng) if fresh else subject.past.start
+    start = redraw_parameters(subject.params, rng=rng) if fresh else subject.past.start
     own, shuffled = (
         generalisation.fit_labels(subject.apply, start, subject.criterion, rows.inputs, y, num_steps=steps, rate=rate)
         for y in (rows.targets, rows.targets[rng.permutation(count)])
@@ -101,8 +104,8 @@ def find_last_layer(subject: Subject) -> Any:
 def neighbours(subject: Subject, layer: Any) -> Neighbours:
     """Neighbours of the test rows among the training rows."""
     train, test = subject.train.first(NEIGHBOURS), subject.test.first(subject.rows)
-    near = generalisation.nearest_rows(test.inputs, train.inputs)
-    among = generalisation.nearest_rows(train.inputs[: test.count], train.inputs, others=True)
+    near = nearest_rows(test.inputs, train.inputs)
+    among = nearest_rows(train.inputs[: test.count], train.inputs, others=True)
     scores = subject.scores(test.inputs)
     shared = (test.count, near.distance, among.distance, int((near.distance == 0).sum()))
     if not is_labelled(subject):
@@ -112,7 +115,7 @@ def neighbours(subject: Subject, layer: Any) -> Neighbours:
     same = train.targets[near.index] == test.targets
     right, in_features = scores.argmax(1) == test.targets, None
     if layer is not None:
-        closest = generalisation.nearest_rows(layer.features(test.inputs), layer.features(train.inputs)).index
+        closest = nearest_rows(layer.features(test.inputs), layer.features(train.inputs)).index
         in_features = int((train.targets[closest] == test.targets).sum())
     elsewhere = float((~same[~right]).mean()) if (~right).any() else None
     return Neighbours(*shared, int(same.sum()), in_features, int(right.sum()), None, None, elsewhere)

@@ -29,7 +29,8 @@ class SeenField(NamedTuple):
 def seen_field(subject: Subject, parts: list[NotApplicable]) -> tuple[SeenField | None, np.ndarray | None]:
     """The field and the size of the derivative by each pixel; where there is none, the reason goes to `parts`."""
     from leadline.convolution import measure_field, receptive_field
-    from leadline.networks.dissection import centre_of, input_sensitivity
+    from leadline.networks.dissection import input_sensitivity
+    from leadline.networks.dissection.seen_inputs import centre_of
 
     taken, what = subject.shared.dissection, WHAT
     numbers = [n for n, layer in enumerate(taken.layers) if layer.is_convolution]

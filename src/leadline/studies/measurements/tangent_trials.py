@@ -92,6 +92,7 @@ def training_drift(
 ) -> dict:
     """Kernel and function after training against the start; the regime, from that or from the trial."""
     from leadline import tangent
+    from leadline.tangent.dynamics.regimes import linear_move
 
     found = dict.fromkeys(
         (
@@ -116,7 +117,7 @@ def training_drift(
         known = apart is not None
         found |= {"regime": apart.verdict if known else None, "sure": apart.share if known else None}
         return found | {"basis": "a trial run from the present parameters" if known else "nothing"}
-    here, way = tangent.linear_move(f, subject.past.start, subject.params, subject.sample.inputs[: kernels.rows])
+    here, way = linear_move(f, subject.past.start, subject.params, subject.sample.inputs[: kernels.rows])
     judged = tangent.judge_regime(here, way, (kernels.start, kernels.here), key=keys[2])
     return found | {
         "kernel_drift": judged.drift,

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from leadline.networks import dissection
+from leadline.networks.dissection.dense_chains import DenseChain
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -44,7 +45,7 @@ class UnitSymmetries(NamedTuple):
     norms_moved: Float[np.ndarray, " hidden"] | None = None
 
 
-def dense_layers(subject: Subject, params: Any = None) -> dissection.DenseChain | NotApplicable:
+def dense_layers(subject: Subject, params: Any = None) -> DenseChain | NotApplicable:
     """The network as a chain of dense layers, at its own or at other parameters, or why it is none."""
     what = "permutation and rescaling of hidden units"
     if params is None:
@@ -78,7 +79,7 @@ def unit_symmetries(subject: Subject, rng: np.random.Generator, parts: list[NotA
         parts.append(NotApplicable("permutation and rescaling of hidden units", "there is a hidden layer"))
         return UnitSymmetries((), names, **found)
 
-    def change(other: dissection.DenseChain) -> tuple[float, float]:
+    def change(other: DenseChain) -> tuple[float, float]:
         apart = np.abs(np.asarray(_outputs(other, jnp.asarray(x)), float) - np.asarray(outputs, float))
         return float(apart.max()), float((chain.rounding(x) + other.rounding(x)).max())
 
@@ -103,7 +104,7 @@ def unit_symmetries(subject: Subject, rng: np.random.Generator, parts: list[NotA
     return UnitSymmetries(chain.widths, names, **found)
 
 
-def _invariants(subject: Subject, chain: dissection.DenseChain, parts: list[NotApplicable]) -> dict[str, Any]:
+def _invariants(subject: Subject, chain: DenseChain, parts: list[NotApplicable]) -> dict[str, Any]:
     before = None if subject.past.start is None else dense_layers(subject, subject.past.start)
     if before is None or isinstance(before, NotApplicable) or not _as_stored(subject, chain):
         why = "the weights act as they are stored, and those before training are known"
@@ -149,7 +150,7 @@ def _before_head(chain: Any, x: Array) -> Array:
     """What the last layer reads."""
     if not chain.widths:
         return x
-    short = dissection.DenseChain([*chain.weights[:-1]], [*chain.biases[:-1]], chain.functions[:-1])
+    short = DenseChain([*chain.weights[:-1]], [*chain.biases[:-1]], chain.functions[:-1])
     x = short(x)
     for function in chain.functions[-1]:
         x = function(x)

@@ -11,6 +11,7 @@ from leadline.claims.scenarios.landscape.shallow_networks import (
 )
 from leadline.evidence import Int, at_least, at_most, claim, close, erratum
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.fisher_spectra import softmax_root_rows
 from leadline.presentation import figure
 
 
@@ -94,7 +95,7 @@ def _softmax_regression_difference(rng) -> float:
     labels = np.eye(4)[rng.integers(4, size=40)]
     logits = x @ w.reshape(4, 3).T
     jacobian = np.einsum("cb,nd->ncbd", np.eye(4), x).reshape(40, 4, 12)
-    root = sloppiness.softmax_root_rows(logits, jacobian)
+    root = softmax_root_rows(logits, jacobian)
     g = root.T @ root
     hessian = complex_derivative(lambda v: ((softmax(x @ v.reshape(4, 3).T) - labels).T @ x).ravel() / 40, w)
     return _apart(hessian, g)

@@ -8,7 +8,7 @@ import numpy as np
 
 from leadline import data, learning
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, exactly, mean, method
-from leadline.learning.sampling import batch_covariance
+from leadline.learning.sampling import batch_covariance, draw_batches, sgd_path
 from leadline.presentation import figure
 
 
@@ -47,24 +47,24 @@ def stochastic_gradient(
     slopes = learning.sample_gradients(_absolute, w, x, y).mean(0)
     yield close(slopes, x.T @ np.sign(x @ w - y) / samples, "mean of the n subgradients of |w·x − y|", atol=1e-12)
     start = jnp.array([-1.0, 1.5])
-    everything = learning.draw_batches(samples, samples, num_steps, scheme="permuted", key=key)
-    whole = learning.sgd_path(_squared, start, step_size, everything, x, y)
+    everything = draw_batches(samples, samples, num_steps, scheme="permuted", key=key)
+    whole = sgd_path(_squared, start, step_size, everything, x, y)
     plain = [np.array(start)]
     for _ in range(num_steps):
         plain.append(plain[-1] - step_size * 2 * x.T @ (x @ plain[-1] - y) / samples)
     yield close(whole, plain, "batch of all n, against gradient descent, every step", atol=1e-10)
     paths = {}
     for batch in sorted({1, max(samples // 4, 1)}):
-        drawn = learning.draw_batches(samples, batch, num_steps, scheme=scheme, key=jax.random.fold_in(key, batch))
-        paths[f"B = {batch}"] = np.asarray(learning.sgd_path(_squared, start, step_size, drawn, x, y))
+        drawn = draw_batches(samples, batch, num_steps, scheme=scheme, key=jax.random.fold_in(key, batch))
+        paths[f"B = {batch}"] = np.asarray(sgd_path(_squared, start, step_size, drawn, x, y))
         replay = np.array(start)
         for rows in np.asarray(drawn):
             replay = replay - step_size * 2 * x[rows].T @ (x[rows] @ replay - y[rows]) / batch
         yield close(paths[f"B = {batch}"][-1], replay, f"end of the path with B = {batch}, replayed", atol=1e-10)
     if scheme == "permuted":
-        epoch = learning.draw_batches(samples, 1, samples, scheme="permuted", key=key)
+        epoch = draw_batches(samples, 1, samples, scheme="permuted", key=key)
         yield exactly(np.sort(epoch, axis=None), np.arange(samples), "examples seen in one permuted epoch")
-    kinked = np.asarray(learning.sgd_path(_absolute, start, step_size, drawn, x, y))
+    kinked = np.asarray(sgd_path(_absolute, start, step_size, drawn, x, y))
     risks = np.abs(kinked @ x.T - y).mean(1)
     yield at_most(risks.min(), risks[0], "absolute loss: least risk along the path, against the start")
     best = learning.least_squares(x, y, intercept=False).weights
@@ -105,7 +105,7 @@ def sgd_unbiased(key, few: Int(2, 8) = 6, batch: Int(1, 4) = 3, many: Int(50, 30
         yield close(centred.T @ centred / len(drawn), covariance, f"covariance {of}", atol=1e-12)
     repeats = 1000
     permuted = rng.permuted(np.tile(np.arange(many), (repeats, 1)), axis=1)
-    independent = np.asarray(learning.draw_batches(many, many, repeats, key=key))
+    independent = np.asarray(draw_batches(many, many, repeats, key=key))
     sizes = np.unique(np.geomspace(1, many, 9).round().astype(int))
     centred = gradients - gradients.mean(0)
     noise, predicted = {}, {}

@@ -8,7 +8,7 @@ import numpy as np
 
 from leadline import data
 from leadline.landscape import sloppiness
-from leadline.landscape.sloppiness.fisher_spectra import FisherSpectrum
+from leadline.landscape.sloppiness.fisher_spectra import FisherSpectrum, softmax_root_rows
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ShallowClassifier:
 
     def root(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The stacked square-root Jacobian at w on these inputs."""
-        return sloppiness.softmax_root_rows(self.logits(w, x), self.jacobian(w, x))
+        return softmax_root_rows(self.logits(w, x), self.jacobian(w, x))
 
     def hessian(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """The Hessian of the loss, one complex step of the gradient for each weight."""

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import optimisation
+from leadline.optimisation.objectives.any_loss import FlatLoss
 
 
 def network_loss(weights: dict, x, y, xp=jnp):
@@ -20,7 +21,7 @@ def half_squared_error(net, x, y):
 
 def two_trained_networks(
     rng: np.random.Generator, width: int, samples: int = 24
-) -> tuple[optimisation.FlatLoss, np.ndarray, np.ndarray]:
+) -> tuple[FlatLoss, np.ndarray, np.ndarray]:
     """The loss as an objective of one vector, and two minimisers of it that L-BFGS reached from random starts."""
     from scipy.optimize import minimize
 

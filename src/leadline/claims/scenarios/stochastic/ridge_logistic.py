@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import optimisation, stochastic
+from leadline.stochastic.problems.linear_loss import logistic_of_score
 
 
 class RidgeLogistic(NamedTuple):
@@ -31,7 +32,7 @@ class RidgeLogistic(NamedTuple):
 
 def ridge_logistic_on(x: np.ndarray, y: np.ndarray, penalty: float) -> RidgeLogistic:
     known = optimisation.LogisticRidge(x, y, penalty).constants()
-    loss = stochastic.LinearLoss(stochastic.logistic_of_score, jnp.asarray(penalty), 1)
+    loss = stochastic.LinearLoss(logistic_of_score, jnp.asarray(penalty), 1)
     roughest = float((x**2).sum(axis=1).max() / 4 + penalty)
     problem = stochastic.FiniteSum(loss, (x, y))
     return RidgeLogistic(problem, x, y, penalty, roughest, known.minimiser, known.minimum)

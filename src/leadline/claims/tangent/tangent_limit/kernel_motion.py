@@ -104,7 +104,7 @@ def _masked(activation):
     return f
 
 
-@instrument(sources=("sheet",), shows=("tangent.extreme_eigenpair",))
+@instrument(sources=("sheet",))
 def hessian_gradient_ratio(
     key,
     inputs: Int(2, 8) = 4,

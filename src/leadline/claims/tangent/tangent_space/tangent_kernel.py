@@ -39,7 +39,7 @@ def digit_model(key, kind, width, points):
     return *tangent.as_function(net), x.reshape(-1, 1, 8, 8), np.stack([y, -y], axis=1), net
 
 
-@instrument(sources=("eth", "sheet", "cam"), shows=("tangent.ntk_plan", "tangent.NTKReport", "tangent.as_function"))
+@instrument(sources=("eth", "sheet", "cam"), shows=("tangent.ntk_plan", "tangent.as_function"))
 def empirical_ntk(
     key,
     network: OneOf("two-layer", "dense", "convolutional") = "two-layer",
