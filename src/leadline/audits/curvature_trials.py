@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from leadline.audits.spectrum_survey import spectrum_comparisons, spectrum_figure, survey_spectrum
 from leadline.evidence import at_least, at_most, close
 from leadline.presentation import figure
+
+from .spectrum_survey import spectrum_comparisons, spectrum_figure, survey_spectrum
 
 CONFIDENT = 3.29  # standard errors that a normal error exceeds once in 1000 times
 DRAWN = 1000  # rows that the slice and the searches of the worst case look at

@@ -9,7 +9,7 @@ from leadline.evidence import at_least, at_most, erratum, exactly
 from leadline.presentation import figure
 
 GOAL = 1e-8
-#: ridge penalty -> the methods that are run with it; plain descent would take 30 000 steps and more with the last two
+#: ridge penalty → the methods that are run with it; plain descent would take 30 000 steps and more with the last two
 RACES = {
     0.1: ("descent 1/L", "descent 2/(m+L)", "Nesterov", "Nesterov, growing", "heavy ball", "Newton"),
     0.01: ("descent 1/L", "descent 2/(m+L)", "Nesterov", "Nesterov, growing", "heavy ball", "Newton"),

@@ -79,7 +79,7 @@ def _home(package: str, name: str) -> Iterator[str]:
 
 @functools.cache
 def _stub(package: str) -> dict[str, str]:
-    """Name -> module, as the stub of a lazy package has it."""
+    """Name → module, as the stub of a lazy package has it."""
     file = _file(package)
     stub = file.with_suffix(".pyi") if file else None
     if stub is None or not stub.exists():

@@ -138,7 +138,7 @@ model, method, instrument, claim = (_decorator(kind) for kind in KINDS)
 
 
 def _place(module: str) -> tuple[str, str]:
-    """leadline.claims.neurons.units.logic -> (neurons, units); a module elsewhere is a chapter of its own."""
+    """leadline.claims.neurons.units.logic → (neurons, units); a module elsewhere is a chapter of its own."""
     parts = module.split(".")
     return (parts[2], parts[3]) if parts[:2] == ["leadline", "claims"] and len(parts) > 4 else (parts[-1], "")
 

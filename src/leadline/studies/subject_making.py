@@ -20,7 +20,7 @@ FEWEST = 20  # training rows of a study
 
 
 class BatchOutputs(eqx.Module):
-    """apply(params, inputs) -> (n, k) from a network of one example (`mapped`) or of a batch.
+    """apply(params, inputs) → (n, k) from a network of one example (`mapped`) or of a batch.
 
     `shape` is the shape in which the network takes an example, where it is not that of the data.
     """

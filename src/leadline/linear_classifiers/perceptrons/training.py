@@ -20,7 +20,7 @@ class Run(NamedTuple):
     weights: Float[Array, " d"]
     bias: Float[Array, ""]
     updates: int
-    mistakes: Int[np.ndarray, " n"]  # alpha: updates made on each example
+    mistakes: Int[np.ndarray, " n"]  # α: updates made on each example
     history: Int[np.ndarray, " updates"]  # the example of each update, in order
     times: Int[np.ndarray, " updates"]  # presentations made before each update
     converged: bool  # every example is correct under the tie rule
@@ -112,7 +112,7 @@ def learn(
 
 
 def path(run: Run, x: Num[Array | np.ndarray, "n d"], y: Num[Array | np.ndarray, " n"]) -> Path:
-    """Every (w, b) of a run: w_t = w_0 + step sum_{s<=t} y x of the s-th mistake; T + 1 rows, rounded as in the run.
+    """Every (w, b) of a run: w_t = w_0 + step Σ_{s≤t} y x of the s-th mistake; T + 1 rows, rounded as in the run.
 
     >>> x, y = jnp.eye(2), jnp.array([1.0, -1.0])
     >>> path(learn(x, y), x, y).weights.tolist()

@@ -61,7 +61,7 @@ def averaged(run: Run, x: Num[Array | np.ndarray, "n d"], y: Num[Array | np.ndar
     """Freund and Schapire's averaged perceptron: the mean over all P presentations of the weights after each.
 
     An update before which t presentations were made is in P - t of them, so
-    mean w = w_0 + step sum_s (1 - t_s/P) y x of the s-th mistake, without storing the path.
+    mean w = w_0 + step Σₛ (1 - t_s/P) y x of the s-th mistake, without storing the path.
 
     >>> from leadline.linear_classifiers.perceptrons.training import learn
     >>> x, y = np.eye(2), np.ones(2)
