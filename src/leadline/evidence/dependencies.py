@@ -15,7 +15,7 @@ def source_digest(*modules: str) -> str:
     """A digest of the source of these modules and of everything in leadline that they import, directly or not."""
     digest = hashlib.sha256()
     for name in sorted(frozenset().union(*map(dependencies, modules))):
-        digest.update(name.encode() + b"\0" + _file(name).read_bytes())
+        digest.update(name.encode() + b"\0" + _source(name).read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -37,7 +37,7 @@ def dependencies(module: str) -> frozenset[str]:
 
 @functools.cache
 def _imported(module: str) -> frozenset[str]:
-    tree = ast.parse(_file(module).read_bytes())
+    tree = ast.parse(_source(module).read_bytes())
     bound: dict[str, str] = {}
     used: set[str] = set()
     for node in ast.walk(tree):
@@ -59,7 +59,7 @@ def _imported(module: str) -> frozenset[str]:
 
 def _targets(node: ast.ImportFrom, module: str) -> Iterator[str]:
     """The absolute names that a statement in `module` imports, of those in leadline."""
-    package = module.split(".") if _file(module).name == "__init__.py" else module.split(".")[:-1]
+    package = module.split(".") if _source(module).name == "__init__.py" else module.split(".")[:-1]
     place = package[: len(package) - node.level + 1] if node.level else []
     source = ".".join([*place, *([node.module] if node.module else [])])
     if source.split(".")[0] == _NAME:
@@ -86,6 +86,14 @@ def _stub(package: str) -> dict[str, str]:
         return {}
     imports = [n for n in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(n, ast.ImportFrom)]
     return {a.name: f"{package}.{n.module}" for n in imports if n.module for a in n.names}
+
+
+def _source(module: str) -> Path:
+    """The source file of a module that is one of leadline."""
+    file = _file(module)
+    if file is None:
+        raise LookupError(f"{module} is no module of {_NAME}.")
+    return file
 
 
 @functools.cache

@@ -121,6 +121,8 @@ class Parameter:
         return cls(record["name"], kind, record["default"], domain)
 
     def _expected(self) -> str:
+        if isinstance(self.domain, Choice):
+            return f"give one of {self.values}"
         kind = "a whole number" if self.type is int else "a number"
         return f"give {kind} from {self.domain.low:g} to {self.domain.high:g}"
 

@@ -45,7 +45,8 @@ class Entry:
         lists = {name: tuple(record[name]) for name in ("assumes", "sources", "shows")}
         parameters = tuple(Parameter.from_json(p) for p in record["parameters"])
         run = _Deferred(record["module"], record["id"])
-        return cls(**(record | lists | {"parameters": parameters, "run": run}))
+        fields: dict[str, Any] = record | lists | {"parameters": parameters, "run": run}
+        return cls(**fields)
 
     def to_json(self) -> dict[str, Any]:
         plain = (

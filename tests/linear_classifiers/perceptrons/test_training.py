@@ -134,7 +134,7 @@ X, Y = np.eye(3), np.array([1.0, -1.0, 1.0])
         (X, Y, {"order": "random"}, "order='random'"),
         (X, Y, {"tie": "never"}, "tie='never'"),
         (X, Y, {"order": "permuted"}, "needs a random key"),
-        (X, Y, {"step": 0.0}, "step=0.0"),
+        (X, Y, {"step_size": 0.0}, "step_size=0.0"),
         (X, Y, {"epochs": 0}, "epochs=0"),
         (X, Y, {"start": np.zeros(2)}, "one weight per column"),
     ],

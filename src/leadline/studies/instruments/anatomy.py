@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from leadline.evidence import Comparison, Figure, at_least, at_most, close, exactly
 from leadline.presentation import figure
@@ -65,7 +66,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     taken, bracket = subject.shared.dissection, subject.shared.lipschitz
     parts: list[NotApplicable] = []
     sizes = {name: int(np.size(leaf)) for name, leaf in zip(taken.network.names, _leaves(subject.params), strict=True)}

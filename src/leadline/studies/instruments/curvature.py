@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from leadline.audits.spectrum_survey import SpectrumSurvey, spectrum_comparisons, spectrum_figure, survey_spectrum
 from leadline.evidence import Comparison, at_least, at_most, close
@@ -74,7 +74,7 @@ class Measured(NamedTuple):
         return SpectrumSurvey(*(getattr(self, name) for name in SpectrumSurvey._fields))
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Eigenvalues, density, trace, Gauss-Newton, gradient, relative sharpness, Fisher spectrum."""
     import warnings
 

@@ -1,10 +1,11 @@
 """Memorisation: does the network know a rule, or its training rows?"""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from leadline.evidence import Comparison, Figure, at_least, at_most, mean, same_distribution, smaller
 from leadline.generalisation import exact_interval
@@ -50,7 +51,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Everything that tells memory from a rule."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
     parts: list[NotApplicable] = []

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from leadline import data, stochastic
 from leadline.evidence import Comparison, Figure, at_least, at_most, mean
@@ -66,7 +67,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     rng, past, parts = data.generator(key), subject.past, []
     noise = subject.shared.noise
     hessian, smoothness = subject.shared.hessian, float(subject.shared.hessian_top.values[0])

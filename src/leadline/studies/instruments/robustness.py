@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 
 from leadline.evidence import Comparison, Inapplicable, at_most, close, frequency
 from leadline.presentation import figure
@@ -74,7 +74,7 @@ def refuses(subject: Subject) -> str:
     return "" if high > low else "all inputs are equal"
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Attacks and certificates in the ∞-norm, then in the 2-norm, then the head, where all is known exactly."""
     from leadline import robustness
     from leadline.robustness import accuracy_brackets

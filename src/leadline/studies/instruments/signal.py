@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from leadline.evidence import Comparison, Figure, at_most, close, mean
 from leadline.presentation import figure
@@ -64,7 +65,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     from leadline.networks.dissection import measure_moments, predict_moments
     from leadline.networks.dissection.chain_mean_field import why_no_mean_field
 

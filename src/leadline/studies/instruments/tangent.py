@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 
 from leadline.evidence import Comparison, at_least, at_most, close, frequency
 from leadline.presentation import figure
@@ -70,7 +70,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Kernel, alignment, trial runs, drift, infinitely wide twin."""
     from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from leadline import bayes
 from leadline.bayes.calibration_tests import ReliabilityTable
@@ -98,7 +99,7 @@ class Measured(NamedTuple):
     paired: dict[str, np.ndarray]
 
 
-def _noise_inputs(subject: Subject, key: Any, count: int) -> np.ndarray:
+def _noise_inputs(subject: Subject, key: PRNGKeyArray, count: int) -> np.ndarray:
     """Rows without structure: every input uniform over the range of the training inputs."""
     low, high = subject.input_range
     drawn = jax.random.uniform(key, (count, *subject.input_shape), minval=low, maxval=max(high, low + 1e-6))
@@ -110,7 +111,7 @@ def _head(subject: Subject) -> LastLayer | None:
     return bayes.find_last_layer(apply, subject.params, subject.sample.inputs)
 
 
-def measure_calibration(subject: Subject, key: Any) -> Measured:
+def measure_calibration(subject: Subject, key: PRNGKeyArray) -> Measured:
     return _of_classifier(subject, key) if subject.classifies else _of_regressor(subject, key)
 
 
@@ -119,7 +120,7 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
     return p / p.sum(1, keepdims=True)
 
 
-def _of_classifier(subject: Subject, key: Any) -> Measured:
+def _of_classifier(subject: Subject, key: PRNGKeyArray) -> Measured:
     keys = jax.random.split(key, 4)
     scores, labels = np.asarray(subject.test_scores[:MOST], float), subject.test.targets[:MOST]
     p, parts, paired = _softmax(scores), [], {}
@@ -158,7 +159,9 @@ def _spread(draws: np.ndarray) -> np.ndarray:
     return np.array([draws.mean(), draws.min(), draws.max()])
 
 
-def _temperature(scores: np.ndarray, labels: np.ndarray, key: Any, parts: list, paired: dict) -> Temperature | None:
+def _temperature(
+    scores: np.ndarray, labels: np.ndarray, key: PRNGKeyArray, parts: list, paired: dict
+) -> Temperature | None:
     order = np.asarray(jax.random.permutation(key, len(labels)))
     fit, judge = order[: len(order) // 2], order[len(order) // 2 :]
     found = bayes.fit_temperature(scores[fit], labels[fit])
@@ -214,7 +217,7 @@ def _entropy(p: np.ndarray) -> np.ndarray:
     return -np.sum(p * np.log(np.maximum(p, np.finfo(float).tiny)), axis=1)
 
 
-def _of_regressor(subject: Subject, key: Any) -> Measured:
+def _of_regressor(subject: Subject, key: PRNGKeyArray) -> Measured:
     from scipy.special import ndtri
 
     head, parts, paired, intervals = _head(subject), [], {}, None

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -27,7 +27,7 @@ def kernel_targets(subject: Subject) -> Float[np.ndarray, "n k"]:
     return np.eye(subject.outputs)[y]
 
 
-def label_alignments(kernels: Any, y: np.ndarray, key: Any) -> tuple:
+def label_alignments(kernels: Any, y: np.ndarray, key: PRNGKeyArray) -> tuple:
     """Of the kernel now, the largest of shuffled labels, before training, and the interval of the gain over rows."""
     from leadline.kernels.features import alignment
 
