@@ -1,7 +1,13 @@
 """What more than one instrument needs of a subject: computed once, when it is first asked for."""
 
 from functools import cached_property
-from typing import Any
+
+from leadline.curvature.operators.operator import Operator
+from leadline.curvature.spectra.lanczos import Eigenpairs
+from leadline.networks.dissection.dissecting import Dissection
+from leadline.robustness.certificates.lipschitz_certificates import LipschitzBracket
+from leadline.stochastic.noise.streamed_gradients import StreamedNoise
+from leadline.tangent.averaged_kernels import AveragedKernels
 
 from .subject import Subject
 
@@ -13,7 +19,7 @@ class SharedQuantities:
         self.subject = subject
 
     @cached_property
-    def dissection(self) -> Any:
+    def dissection(self) -> Dissection:
         """The network taken apart: its layers, its chain of maps or why it is none (`dissection.Dissection`)."""
         from leadline.networks import dissection
 
@@ -21,7 +27,7 @@ class SharedQuantities:
         return dissection.dissect(s.apply, s.params, s.sample.inputs)
 
     @cached_property
-    def hessian(self) -> Any:
+    def hessian(self) -> Operator:
         """The Hessian of the mean loss on the sampled rows, as an operator."""
         from leadline import curvature
 
@@ -29,7 +35,7 @@ class SharedQuantities:
         return curvature.hessian(s.row_losses, s.params, *s.sample, batch=256)
 
     @cached_property
-    def hessian_top(self) -> Any:
+    def hessian_top(self) -> Eigenpairs:
         """The largest eigenpairs of `hessian` (`curvature.Eigenpairs`): about twice as many as outputs, 10 to 42."""
         import warnings
 
@@ -41,10 +47,9 @@ class SharedQuantities:
             return h.top(min(wanted, h.size), max_steps=400, tolerance=1e-4, basis=max(2 * wanted + 20, 50))
 
     @cached_property
-    def tangent_kernel(self) -> Any:
+    def tangent_kernel(self) -> AveragedKernels:
         """`tangent.AveragedKernels` of the first 200 rows of the sample: now, and before training where known."""
         from leadline.tangent import averaged_ntk
-        from leadline.tangent.averaged_kernels import AveragedKernels
 
         from .subject_making import TwoScores
 
@@ -54,7 +59,7 @@ class SharedQuantities:
         return AveragedKernels(here, start)
 
     @cached_property
-    def lipschitz(self) -> Any:
+    def lipschitz(self) -> LipschitzBracket:
         """`robustness.LipschitzBracket`: the Lipschitz constant from below and, where the network is a chain, above."""
         from leadline.robustness import lipschitz_bracket
 
@@ -64,7 +69,7 @@ class SharedQuantities:
         )
 
     @cached_property
-    def noise(self) -> Any:
+    def noise(self) -> StreamedNoise:
         """The noise of single gradients on the sampled rows, as `stochastic.StreamedNoise`: tr C, ‖g‖², tr C/‖g‖²."""
         from leadline import stochastic
 

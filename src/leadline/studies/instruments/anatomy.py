@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, PyTree
 
 from leadline.evidence import Comparison, Figure, at_least, at_most, close, exactly
 from leadline.presentation import figure
@@ -115,7 +115,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     )
 
 
-def _leaves(params: Any) -> list[Any]:
+def _leaves(params: PyTree) -> list[Any]:
     import jax
 
     return jax.tree.leaves(params)
@@ -183,7 +183,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield part.comparison()
 
 
-def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     if found.layers:
         yield _shares(found)
     field, seen = found.field, found.sensitivity

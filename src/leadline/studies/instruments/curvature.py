@@ -1,7 +1,7 @@
 """Curvature: the Hessian's spectrum where the network stands, against its step, its classes and its data."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,12 +10,16 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from leadline.audits.spectrum_survey import SpectrumSurvey, spectrum_comparisons, spectrum_figure, survey_spectrum
-from leadline.evidence import Comparison, at_least, at_most, close
+from leadline.curvature.operators.operator import Operator
+from leadline.curvature.operators.symmetric_map import SymmetricMap
+from leadline.curvature.spectra.lanczos import Eigenpairs
+from leadline.curvature.spectra.spectral_density import SpectralDensity
+from leadline.evidence import Comparison, Figure, at_least, at_most, close
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable, plainly
 from ..measurements.sloppy_spectrum import SloppySpectrum, sloppy_spectrum
-from ..subject import Subject
+from ..subject import Subject, TrainingHistory
 
 CONFIDENT = 3.29  # standard errors that a normal error exceeds once in 1000 times
 SMALL = 30_000  # parameters up to which the density is resolved by 40 products a probe, 20 above
@@ -55,7 +59,7 @@ class Measured(NamedTuple):
     trace_reach: float
     density_trace: float
     density_reach: float
-    density: Any
+    density: SpectralDensity
     outliers: int
     gradient_norm: float
     gradient_scatter: float
@@ -136,7 +140,7 @@ def _accuracy(subject: Subject) -> float | None:
     return float(np.mean(scores.argmax(axis=1) == labels)) if labels.ndim == 1 else None
 
 
-def why_not_plain(past: Any) -> str:
+def why_not_plain(past: TrainingHistory) -> str:
     """What a comparison of sharpness and step would need, and the optimiser that prevents it."""
     base = "it was trained by gradient descent at a known constant step, without momentum or decay"
     if past.optimiser not in (None, "sgd"):
@@ -159,11 +163,11 @@ def _gradient(subject: Subject) -> tuple[float, float, float]:
 
 
 @eqx.filter_jit
-def _mean_gradient(losses: Any, params: PyTree, x: Array, y: Array) -> tuple[Array, PyTree]:
+def _mean_gradient(losses: Callable[..., Array], params: PyTree, x: Array, y: Array) -> tuple[Array, PyTree]:
     return jax.value_and_grad(lambda p: jnp.mean(losses(p, x, y)))(params)
 
 
-def relative_sharpness(subject: Subject, h: Any) -> tuple[tuple[float, float], tuple[float, float, float] | None]:
+def relative_sharpness(subject: Subject, h: Operator) -> tuple[tuple[float, float], tuple[float, float, float] | None]:
     """λ_max(|w|H|w|) with its residual; both sharpnesses after layers were rescaled, with the larger residual."""
     from leadline import networks
     from leadline.curvature.operators.dense_operator import dense_if_small
@@ -184,7 +188,7 @@ def relative_sharpness(subject: Subject, h: Any) -> tuple[tuple[float, float], t
     return plain, (float(top.values[0]), value, residual)
 
 
-def _scaled_top(h: Any, params: PyTree) -> tuple[float, float]:
+def _scaled_top(h: Operator, params: PyTree) -> tuple[float, float]:
     from leadline import curvature
     from leadline.curvature.operators.dense_operator import dense_if_small
     from leadline.curvature.sharpness.sharpness_measures import ScaledHessian
@@ -197,7 +201,7 @@ def _scaled_top(h: Any, params: PyTree) -> tuple[float, float]:
     return float(found.values[0]), float(found.residuals[0])
 
 
-def _quiet_top(operator: Any, basis: int = 50) -> Any:
+def _quiet_top(operator: SymmetricMap, basis: int = 50) -> Eigenpairs:
     import warnings
 
     from leadline import curvature
@@ -246,7 +250,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield part.comparison()
 
 
-def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     rules = {} if found.stable is None else {"2/step": ("x", found.stable)}
     yield spectrum_figure(found.survey, subject.outputs, rules)
     if found.sloppy is not None:

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, PyTree
 
 from leadline import data, stochastic
+from leadline.curvature.operators.operator import Operator
 from leadline.evidence import Comparison, Figure, at_least, at_most, mean
 from leadline.presentation import figure
 from leadline.stochastic.moments.quadratic_floors import FloorCheck
@@ -164,7 +165,7 @@ def _operations(subject: Subject) -> float:
         return 2.0 * subject.size * subject.sample.count
 
 
-def _curvature(hessian: Any, v: Any) -> float:
+def _curvature(hessian: Operator, v: PyTree) -> float:
     return tree_dot(v, hessian(v))
 
 

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from leadline.evidence import Comparison, Inapplicable, at_most, close, frequency
+from leadline.evidence import Comparison, Figure, Inapplicable, at_most, close, frequency
 from leadline.presentation import figure
 from leadline.robustness.linear_heads import HeadCheck
 
@@ -224,7 +224,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield part.comparison()
 
 
-def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     xs = np.concatenate([[0.0], found.eps])
 
     def from_one(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

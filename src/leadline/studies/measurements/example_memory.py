@@ -1,11 +1,12 @@
 """What a network keeps of single examples: fits of shuffled labels, nearest neighbours, influence of training rows."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from leadline import bayes, generalisation
+from leadline.bayes.last_layers import LastLayer
 from leadline.convolution.score_audits import redraw_parameters
 from leadline.generalisation.memorisation.label_probes import LabelProbe
 from leadline.generalisation.memorisation.nearest_neighbours import nearest_rows
@@ -95,13 +96,13 @@ def label_trial(subject: Subject, rng: np.random.Generator) -> LabelTrial:
     return LabelTrial(count, steps, rate, fresh, own, shuffled, own.fitted_after, shuffled.fitted_after)
 
 
-def find_last_layer(subject: Subject) -> Any:
+def find_last_layer(subject: Subject) -> LastLayer | None:
     """The last linear layer, or None; that of the single score where there are two classes and one score."""
     apply = subject.apply.apply if isinstance(subject.apply, TwoScores) else subject.apply
     return bayes.find_last_layer(apply, subject.params, subject.sample.inputs)
 
 
-def neighbours(subject: Subject, layer: Any) -> Neighbours:
+def neighbours(subject: Subject, layer: LastLayer | None) -> Neighbours:
     """Neighbours of the test rows among the training rows."""
     train, test = subject.train.first(NEIGHBOURS), subject.test.first(subject.rows)
     near = nearest_rows(test.inputs, train.inputs)
@@ -121,7 +122,7 @@ def neighbours(subject: Subject, layer: Any) -> Neighbours:
     return Neighbours(*shared, int(same.sum()), in_features, int(right.sum()), None, None, elsewhere)
 
 
-def influences(subject: Subject, layer: Any) -> Influences | NotApplicable:
+def influences(subject: Subject, layer: LastLayer | None) -> Influences | NotApplicable:
     """Influence of every sampled training row through the last layer, checked by leaving a few out."""
     what = "influence of single examples"
     if layer is None:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leadline.networks.dissection.dissecting import Dissection
+
 from ..instrument import NotApplicable
 from ..subject import Subject
 
@@ -68,7 +70,7 @@ def seen_field(subject: Subject, parts: list[NotApplicable]) -> tuple[SeenField 
     return found, seen / seen.max()
 
 
-def _windows(taken: Any, until: int) -> list[list[Any]] | None:
+def _windows(taken: Dissection, until: int) -> list[list[Any]] | None:
     """For each axis the convolutions and poolings up to layer `until`; None where they are not a chain."""
     from leadline.convolution import ConvLayer, PoolLayer
 

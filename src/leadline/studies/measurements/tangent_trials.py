@@ -6,6 +6,8 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from leadline.tangent.averaged_kernels import AveragedKernels
+
 from ..instrument import NotApplicable
 from ..subject import Subject
 from ..subject_making import TwoScores
@@ -27,7 +29,7 @@ def kernel_targets(subject: Subject) -> Float[np.ndarray, "n k"]:
     return np.eye(subject.outputs)[y]
 
 
-def label_alignments(kernels: Any, y: np.ndarray, key: PRNGKeyArray) -> tuple:
+def label_alignments(kernels: AveragedKernels, y: np.ndarray, key: PRNGKeyArray) -> tuple:
     """Of the kernel now, the largest of shuffled labels, before training, and the interval of the gain over rows."""
     from leadline.kernels.features import alignment
 
@@ -88,7 +90,13 @@ def _width(subject: Subject) -> int:
 
 
 def training_drift(
-    subject: Subject, f: Any, kernels: Any, moved: float | None, trial: Any, keys: Any, parts: list[NotApplicable]
+    subject: Subject,
+    f: Any,
+    kernels: AveragedKernels,
+    moved: float | None,
+    trial: Any,
+    keys: Any,
+    parts: list[NotApplicable],
 ) -> dict:
     """Kernel and function after training against the start; the regime, from that or from the trial."""
     from leadline import tangent

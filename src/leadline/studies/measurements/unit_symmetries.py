@@ -1,13 +1,14 @@
 """Reordering, rescaling and changing signs of hidden units: verified on the network's own dense layers."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from leadline.networks import dissection
 from leadline.networks.dissection.dense_chains import DenseChain
@@ -45,7 +46,7 @@ class UnitSymmetries(NamedTuple):
     norms_moved: Float[np.ndarray, " hidden"] | None = None
 
 
-def dense_layers(subject: Subject, params: Any = None) -> DenseChain | NotApplicable:
+def dense_layers(subject: Subject, params: PyTree | None = None) -> DenseChain | NotApplicable:
     """The network as a chain of dense layers, at its own or at other parameters, or why it is none."""
     what = "permutation and rescaling of hidden units"
     if params is None:
@@ -119,25 +120,27 @@ def _invariants(subject: Subject, chain: DenseChain, parts: list[NotApplicable])
     }
 
 
-def _as_stored(subject: Subject, chain: Any) -> bool:
+def _as_stored(subject: Subject, chain: DenseChain) -> bool:
     """Whether the norm of every weight is that of a stored array."""
     norms = [float(np.linalg.norm(np.asarray(leaf, float))) for leaf in jax.tree.leaves(subject.params)]
     return all(np.isclose(norms, np.linalg.norm(np.asarray(w, float)), rtol=1e-4).any() for w in chain.weights)
 
 
-def _absolute(gradient: Any, chain: Any) -> Any:
+def _absolute(gradient: PyTree, chain: DenseChain) -> PyTree:
     """|g w|/w in the place of g, so that the balance sums absolute values."""
     return jax.tree.map(lambda g, w: np.abs(np.asarray(g, float)) * np.sign(np.asarray(w, float)), gradient, chain)
 
 
 @eqx.filter_jit
-def _outputs(chain: Any, x: Array) -> Array:
+def _outputs(chain: DenseChain, x: Array) -> Array:
     return chain(x)
 
 
 @eqx.filter_jit
-def _outputs_and_gradient(chain: Any, criterion: Any, x: Array, y: Array) -> tuple[Array, Any]:
-    def loss(c: Any) -> tuple[Array, Array]:
+def _outputs_and_gradient(
+    chain: DenseChain, criterion: Callable[..., Array], x: Array, y: Array
+) -> tuple[Array, PyTree]:
+    def loss(c: DenseChain) -> tuple[Array, Array]:
         outputs = c(x)
         return jnp.mean(criterion(outputs, y)), outputs
 
@@ -146,7 +149,7 @@ def _outputs_and_gradient(chain: Any, criterion: Any, x: Array, y: Array) -> tup
 
 
 @eqx.filter_jit
-def _before_head(chain: Any, x: Array) -> Array:
+def _before_head(chain: DenseChain, x: Array) -> Array:
     """What the last layer reads."""
     if not chain.widths:
         return x
