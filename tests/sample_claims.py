@@ -177,4 +177,4 @@ def sample_novikoff_wrong(
     """
     x, y, _ = data.separable_ball(samples, dim, margin, key=key)
     best = margins.max_margin(x, y, bias=False)
-    yield at_most(perceptrons.fit(x, y).updates, 0.4 * (best.radius / best.margin) ** 2, "updates")
+    yield at_most(perceptrons.learn(x, y).updates, 0.4 * (best.radius / best.margin) ** 2, "updates")

@@ -64,6 +64,17 @@ def test_packages_do_not_import_each_other_in_a_circle():
     assert {"cli", "claims", "evidence", "data", "networks.dissection"} <= set(order)
 
 
+def test_packages_of_the_library_import_their_own_modules_relatively():
+    absolute = []
+    for file in PACKAGE.rglob("*.py"):
+        own = package_of(list(file.relative_to(PACKAGE).with_suffix("").parts))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            module = (node.module or "") if isinstance(node, ast.ImportFrom) and not node.level else ""
+            if module.startswith("leadline.") and package_of(module.split(".")[1:]) == own and layer(own) <= 1:
+                absolute.append(f"{file.relative_to(PACKAGE)}:{node.lineno}")
+    assert absolute == []
+
+
 def test_every_folder_says_what_it_holds():
     folders = {file.parent for file in PACKAGE.rglob("*.py")}
     silent = [f for f in folders if not ast.get_docstring(ast.parse((f / "__init__.py").read_text(encoding="utf-8")))]

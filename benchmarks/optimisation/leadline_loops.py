@@ -8,13 +8,14 @@ import jax.numpy as jnp  # noqa: E402
 import optax  # noqa: E402
 
 from leadline import optimisation, stochastic  # noqa: E402
+from leadline.stochastic.problems.finite_sum import six_points  # noqa: E402
 
 from ..harness.case import Inputs  # noqa: E402
 from . import ETA, FLOW_ATOL, FLOW_RTOL, FLOW_TIME, RATE, RIDGE, SAGA_RATE  # noqa: E402
 
 
 def path(inputs: Inputs):
-    problem = stochastic.six_points()
+    problem = six_points()
     return lambda: stochastic.sgd_run(problem, jnp.zeros(1), ETA, inputs["rows"]).last[0]
 
 

@@ -29,6 +29,6 @@ from . import (
 )
 from ._network import Network as Network, as_apply as as_apply
 from .claims import check as check
-from .studies import study as study
+from .studies.studying import study as study
 
 __version__: str

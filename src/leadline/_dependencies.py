@@ -17,7 +17,7 @@ def source_digest(*modules: str) -> str:
     """A digest of the source of these modules and of everything in leadline that they import, directly or not."""
     digest = hashlib.sha256()
     for name in sorted(frozenset().union(*map(dependencies, modules))):
-        digest.update(name.encode() + b"\0" + _file(name).read_bytes())
+        digest.update(name.encode() + b"\0" + _source(name).read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -39,7 +39,7 @@ def dependencies(module: str) -> frozenset[str]:
 
 @functools.cache
 def _imported(module: str) -> frozenset[str]:
-    tree = _tree(_file(module))
+    tree = _tree(_source(module))
     bound: dict[str, str] = {}
     used: set[str] = set()
     for node in ast.walk(tree):
@@ -61,7 +61,7 @@ def _imported(module: str) -> frozenset[str]:
 
 def _targets(node: ast.ImportFrom, module: str) -> Iterator[str]:
     """The absolute names that a statement in `module` imports, of those in leadline."""
-    package = module.split(".") if _file(module).name == "__init__.py" else module.split(".")[:-1]
+    package = module.split(".") if _source(module).name == "__init__.py" else module.split(".")[:-1]
     place = package[: len(package) - node.level + 1] if node.level else []
     source = ".".join([*place, *([node.module] if node.module else [])])
     if source.split(".")[0] == _NAME:
@@ -81,7 +81,7 @@ def _home(package: str, name: str) -> Iterator[str]:
 
 @functools.cache
 def _stub(package: str) -> dict[str, str]:
-    """Name -> module, as the stub of a lazy package has it."""
+    """Name → module, as the stub of a lazy package has it."""
     file = _file(package)
     stub = file.with_suffix(".pyi") if file else None
     if stub is None or not stub.exists():
@@ -94,6 +94,14 @@ def _tree(file: Path) -> ast.Module:
     """The syntax tree of a file, made by one thread at a time: in several, Python 3.11 fails now and then."""
     with _PARSING:
         return ast.parse(file.read_bytes())
+
+
+def _source(module: str) -> Path:
+    """The source file of a module that is one of leadline."""
+    file = _file(module)
+    if file is None:
+        raise LookupError(f"{module} is no module of {_NAME}.")
+    return file
 
 
 @functools.cache

@@ -7,7 +7,8 @@ import pytest
 
 from leadline.audits.stress_bench import Contender, drift, sharp_huber, stress, three_cycle, worst_chain
 from leadline.evidence import BadInput, Comparison
-from leadline.optimisation import heavy_ball, largest_stable, nesterov_growing, step_sweep
+from leadline.optimisation import heavy_ball, nesterov_growing, step_sweep
+from leadline.optimisation.runs.stress_runs import largest_stable
 from leadline.studies.named_functions import named_function
 
 

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from leadline import bayes, learning
+from leadline.bayes.temperature_scaling import scaled_log_losses
 
 rng = np.random.default_rng(2)
 P = rng.dirichlet(np.ones(3), size=300)
@@ -60,7 +61,7 @@ def test_temperature_is_found_and_its_interval_is_that_of_the_likelihood():
     found = bayes.fit_temperature(3 * np.log(P), Y)
     assert found.low < 3.0 < found.high
     assert found.bounded
-    losses = [bayes.scaled_log_losses(3 * np.log(P), Y, t).sum() for t in (found.value, found.low, found.high)]
+    losses = [scaled_log_losses(3 * np.log(P), Y, t).sum() for t in (found.value, found.low, found.high)]
     assert np.allclose(np.subtract(losses[1:], losses[0]), 3.841459 / 2, atol=1e-3)
     assert not bayes.fit_temperature(np.log(P), P.argmax(1)).bounded  # every row right: the sharper the better
 

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from leadline import chains
 from leadline.chains.mixing import asymptotic_variance
-from leadline.chains.named_chains import random_chains
+from leadline.chains.named_chains import random_chains, rational_mole
 from leadline.chains.reversal import is_reversible
 
 KEY = jax.random.key(3)
@@ -102,7 +102,7 @@ def test_periods_and_classes_agree_with_the_gcd_of_return_times_by_brute_force()
 
 
 def test_the_mole_in_fractions_and_in_numbers():
-    exact = chains.rational_mole()
+    exact = rational_mole()
     assert exact.invariant_law() == (Fraction(12, 76), Fraction(27, 76), Fraction(37, 76))
     assert exact.return_times() == (Fraction(76, 12), Fraction(76, 27), Fraction(76, 37))
     report = chains.analyse(chains.mole_chain())

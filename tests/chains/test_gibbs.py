@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from leadline import chains, optimisation, stochastic
-from leadline.chains.annealing import geometric_cooling
+from leadline import chains, optimisation
+from leadline.chains.annealing import geometric_cooling, in_stretches
 from leadline.chains.coupling import coupled_distances
-from leadline.chains.wells import TwinWells
+from leadline.chains.grid import on_grid
+from leadline.chains.temperature import block_estimate
+from leadline.chains.wells import TwinWells, critical_points_on
+from leadline.stochastic.problems.finite_sum import six_points
 
 KEY = jax.random.key(5)
 WELL = optimisation.DoubleWell()
@@ -37,9 +40,9 @@ def test_what_a_grid_cannot_hold_is_refused_or_reported():
 
 
 def test_the_kernel_of_sgd_lists_all_batches():
-    problem = stochastic.six_points()
+    problem = six_points()
     points = chains.even_grid(-3.0, 4.0, 57)
-    gradients = chains.on_grid(problem.gradients, points)[..., 0]
+    gradients = on_grid(problem.gradients, points)[..., 0]
     one = chains.sgd_kernel(gradients, points, step_size=0.3)
     two = chains.sgd_kernel(gradients, points, step_size=0.3, batch=2)
     pairs = (gradients[:, :, None] + gradients[:, None, :]).reshape(57, 36) / 2
@@ -52,7 +55,7 @@ def test_the_kernel_of_sgd_lists_all_batches():
 
 
 def test_the_double_well_has_the_numbers_of_the_specification():
-    ends = chains.critical_points_on(WELL, chains.even_grid(-3.0, 3.0, 101))
+    ends = critical_points_on(WELL, chains.even_grid(-3.0, 3.0, 101))
     np.testing.assert_allclose(ends.places, [-1.04668, 0.101031, 0.945649], atol=1e-6)
     np.testing.assert_allclose(ends.losses, [-0.102386, 0.255026, 0.097361], atol=1e-6)
     np.testing.assert_allclose(ends.curvatures, [2.28662, -0.96938, 1.68276], atol=1e-5)
@@ -83,7 +86,7 @@ def test_integrals_that_diverge_are_said_to():
 def test_twin_wells_have_the_curvatures_asked_for():
     spacing = 1e-3
     for place, curvature in ((-1.0, 1.0), (1.0, 4.0)):
-        low, middle, high = chains.on_grid(TwinWells(4.0), place + spacing * np.array([-1.0, 0.0, 1.0]))
+        low, middle, high = on_grid(TwinWells(4.0), place + spacing * np.array([-1.0, 0.0, 1.0]))
         assert abs(middle) < 1e-15
         assert abs((low + high) / spacing**2 - curvature) < 1e-4
 
@@ -91,7 +94,7 @@ def test_twin_wells_have_the_curvatures_asked_for():
 def test_annealed_laws_agree_with_step_by_step_propagation_and_with_runs():
     points = chains.even_grid(-2.2, 2.2, 151)
     schedule = geometric_cooling(0.2, 0.05, 60)
-    stretches = chains.in_stretches(schedule, 0.05)
+    stretches = in_stretches(schedule, 0.05)
     assert stretches.lengths.sum() == 60
     start = chains.gibbs_law((points - 1) ** 2, 40.0)
     law = start
@@ -105,7 +108,7 @@ def test_annealed_laws_agree_with_step_by_step_propagation_and_with_runs():
     expected = law[points < 0].sum()
     assert abs(np.mean(np.asarray(ends) < 0) - expected) < 4 * np.sqrt(expected / 3000)
     with pytest.raises(ValueError, match="positive ones"):
-        chains.in_stretches(np.array([1.0, 0.0]))
+        in_stretches(np.array([1.0, 0.0]))
 
 
 def test_parallel_tempering_reaches_the_share_of_the_invariant_law():
@@ -137,7 +140,7 @@ def test_coupled_runs_contract_exactly_on_a_parabola():
 
 
 def test_temperatures_of_the_six_points():
-    problem, best = stochastic.six_points(), np.array([0.3591837])
+    problem, best = six_points(), np.array([0.3591837])
     found = chains.measure_temperatures(problem, best, step_size=0.1, batch=1, num_steps=4000, every=10, key=KEY)
     np.testing.assert_allclose(found.trace, 0.1 * 0.159787 / 2, rtol=1e-4)
     np.testing.assert_allclose(found.directions, found.trace)
@@ -145,4 +148,4 @@ def test_temperatures_of_the_six_points():
     with pytest.raises(ValueError, match="beyond 2/L"):
         chains.measure_temperatures(problem, best, step_size=3.0, batch=1, key=KEY)
     with pytest.raises(ValueError, match="do not make 20 blocks"):
-        chains.block_estimate(np.ones(10))
+        block_estimate(np.ones(10))

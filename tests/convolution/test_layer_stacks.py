@@ -10,9 +10,9 @@ from leadline.convolution import (
     measure_field,
     receptive_field,
     stack_costs,
-    uniform_field_deviation,
 )
 from leadline.convolution.layer_kinds import DenseLayer, GroupLayer, LocalLayer, window_count
+from leadline.convolution.receptive_fields import uniform_field_deviation
 from leadline.sequences.delayed_recall import fit_recall
 
 

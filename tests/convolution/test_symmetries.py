@@ -6,13 +6,11 @@ from leadline.convolution import (
     ShiftInvariantNetwork,
     Transformation,
     audit_scores,
-    built_in,
     central_crops,
     circular_shifts,
     equivariance_defect,
     fit_action,
     group_test,
-    interpolation_floor,
     layer_defects,
     occlusions,
     quarter_turns,
@@ -20,7 +18,8 @@ from leadline.convolution import (
     usual_transformations,
     zero_shifts,
 )
-from leadline.convolution.image_transformations import flips
+from leadline.convolution.image_transformations import flips, interpolation_floor
+from leadline.convolution.score_audits import built_in
 
 NOISE = np.random.default_rng(0).normal(size=(3, 6, 6))
 

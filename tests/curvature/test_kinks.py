@@ -9,7 +9,8 @@ import optax
 import pytest
 
 from leadline import curvature
-from leadline.curvature import KinkWarning, count_kinks
+from leadline.curvature import KinkWarning
+from leadline.curvature.kinks import count_kinks
 
 
 @pytest.mark.parametrize(

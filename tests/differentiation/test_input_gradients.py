@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.differentiation import input_gradient, projected_sign_steps, saliency, sign_step
+from leadline.differentiation import input_gradient, saliency
+from leadline.differentiation.input_gradients import projected_sign_steps, sign_step
 from leadline.networks import MLP
 
 RNG = np.random.default_rng(0)

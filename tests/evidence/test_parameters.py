@@ -120,3 +120,9 @@ def test_a_signature_without_default_or_range_is_refused():
             parameters_of(function)
     with pytest.raises(BadInput):
         parameters_of(default_outside)
+
+
+def test_a_word_in_place_of_one_of_a_few_numbers_is_refused_in_a_sentence():
+    with pytest.raises(BadInput) as error:
+        Parameter("size", int, 2, Choice(2, 4, 8)).parse("many")
+    assert str(error.value) == "size = 'many' is not a number; give one of 2, 4, 8."

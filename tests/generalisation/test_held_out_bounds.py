@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from leadline import generalisation as g
+from leadline.generalisation.bounds import Bound
 from leadline.generalisation.held_out_bounds import bernstein_test_size, exact_test_size, hoeffding_test_size
 
 
@@ -47,13 +48,13 @@ def test_a_bound_at_chance_is_vacuous():
 
 
 def test_bound_says_whether_it_applies_and_keeps_logs():
-    bound = g.Bound.inapplicable("error", "n ≥ V")
+    bound = Bound.inapplicable("error", "n ≥ V")
     assert (bound.valid, bound.vacuous, bound.informative, bound.value) == (False, False, False, math.inf)
-    assert g.Bound.from_log(1e6, "p").log == 1e6
-    assert g.Bound.from_log(1e6, "p").vacuous
-    assert g.Bound(np.float64(0.5), "p").log == pytest.approx(math.log(0.5))
+    assert Bound.from_log(1e6, "p").log == 1e6
+    assert Bound.from_log(1e6, "p").vacuous
+    assert Bound(np.float64(0.5), "p").log == pytest.approx(math.log(0.5))
     with pytest.raises(ValueError, match="not negative"):
-        g.Bound(math.nan, "error")
+        Bound(math.nan, "error")
 
 
 def test_bad_input_is_told():

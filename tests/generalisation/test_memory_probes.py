@@ -2,7 +2,8 @@ import numpy as np
 import optax
 import pytest
 
-from leadline.generalisation import fit_head, fit_labels, nearest_rows
+from leadline.generalisation import fit_head, fit_labels
+from leadline.generalisation.memorisation.nearest_neighbours import nearest_rows
 
 RNG = np.random.default_rng(0)
 

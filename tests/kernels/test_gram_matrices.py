@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from leadline import kernels
+from leadline.kernels.gram.gram_cost import require_gram
 from leadline.kernels.validity.positivity import check_positive, least_jitter, shifted_kernel
 
 RNG = np.random.default_rng(0)
@@ -59,6 +60,6 @@ def test_what_does_not_fit_is_refused_with_a_rank_that_does():
     assert plan.method == "features"
     assert plan.bytes <= 2**33 < plan.bytes + 8 * 10**6
     with pytest.raises(MemoryError, match=r"8 TB.*1073 random features"):
-        kernels.require_gram(10**6, 2**33)
+        require_gram(10**6, 2**33)
     with pytest.raises(MemoryError, match="even with one feature"):
         kernels.choose_method(10**6, 10, 100)

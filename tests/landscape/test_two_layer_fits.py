@@ -6,9 +6,16 @@ import numpy as np
 import optax
 import pytest
 
-from leadline.landscape import bend_between, bezier_point, fit_two_layer, random_two_layer, softmax_loss, squared_loss
+from leadline.landscape import fit_two_layer, random_two_layer
 from leadline.landscape.paths.almost_convex_paths import TwoLayer
-from leadline.landscape.two_layer_fits import match_hidden_units, two_layer_gradients
+from leadline.landscape.two_layer_fits import (
+    bend_between,
+    bezier_point,
+    match_hidden_units,
+    softmax_loss,
+    squared_loss,
+    two_layer_gradients,
+)
 from leadline.networks import match_weights, mlp_from_affine
 
 

@@ -6,6 +6,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from leadline import learning
+from leadline.learning.importance import drop_one_rise
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(60, 3))
@@ -18,13 +19,13 @@ def test_a_refit_with_scikit_learn_gives_the_same_rise_and_the_formula_knows_it(
 
     rises = learning.refit_importance(X, Y, fitter)
     np.testing.assert_allclose(learning.refit_importance(X, Y), rises, atol=1e-12)
-    np.testing.assert_allclose(learning.drop_one_rise(X, Y) / 60, rises, rtol=1e-9)
+    np.testing.assert_allclose(drop_one_rise(X, Y) / 60, rises, rtol=1e-9)
 
 
 def test_the_formula_holds_without_an_intercept():
     whole = np.linalg.lstsq(X, Y)[1][0]
     parts = [np.linalg.lstsq(np.delete(X, j, axis=1), Y)[1][0] for j in range(3)]
-    np.testing.assert_allclose(learning.drop_one_rise(X, Y, intercept=False), np.array(parts) - whole, rtol=1e-9)
+    np.testing.assert_allclose(drop_one_rise(X, Y, intercept=False), np.array(parts) - whole, rtol=1e-9)
 
 
 def test_permuting_raises_the_error_by_twice_the_explained_variance_on_average():
@@ -47,4 +48,4 @@ def test_copies_share_their_importance_and_are_flagged():
 
 def test_dependent_columns_have_no_formula():
     with pytest.raises(ValueError, match="depend on each other"):
-        learning.drop_one_rise(np.column_stack([X, X[:, 0]]), Y)
+        drop_one_rise(np.column_stack([X, X[:, 0]]), Y)

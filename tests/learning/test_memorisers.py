@@ -4,8 +4,8 @@ from math import factorial
 import numpy as np
 import pytest
 
-from leadline.learning import disagreements, memorise, usable_columns, usable_probability
-from leadline.learning.memorisers import consistent_functions
+from leadline.learning import memorise
+from leadline.learning.memorisers import consistent_functions, disagreements, usable_columns, usable_probability
 
 
 def test_a_table_remembers_everything_and_answers_its_default_otherwise():

@@ -4,7 +4,8 @@ import numpy as np
 import optax
 import pytest
 
-from leadline.learning import apply_mask, magnitude_mask, random_mask, train_masked, train_with_fresh_masks
+from leadline.learning import apply_mask, magnitude_mask, random_mask, train_masked
+from leadline.learning.pruning import train_with_fresh_masks
 from leadline.training import minimise
 
 X = np.random.default_rng(0).standard_normal((30, 6))

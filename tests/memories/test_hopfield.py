@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from leadline import memories
+from leadline.memories.hopfield import sgn
 
 
 def random_network(d, seed):
@@ -60,7 +61,7 @@ def test_overlap_counts_agreeing_bits():
 
 
 def test_sign_of_zero_is_plus_one():
-    assert memories.sgn(jnp.array([-2.0, 0.0, -0.0, 3.0])).tolist() == [-1, 1, 1, 1]
+    assert sgn(jnp.array([-2.0, 0.0, -0.0, 3.0])).tolist() == [-1, 1, 1, 1]
 
 
 def test_integer_weights_make_a_network():

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from leadline import data, memories
+from leadline.memories.stability import flip_exactly
 
 
 def test_stability_agrees_with_one_synchronous_step():
@@ -23,14 +24,14 @@ def test_a_tie_keeps_plus_one_and_turns_minus_one_round():
 
 def test_flips_are_as_many_as_asked():
     states = np.ones((4, 50))
-    exact = np.asarray(memories.flip_exactly(states, np.array([0, 1, 25, 50]), key=jax.random.key(0)))
+    exact = np.asarray(flip_exactly(states, np.array([0, 1, 25, 50]), key=jax.random.key(0)))
     assert ((exact == -1).sum(axis=1) == [0, 1, 25, 50]).all()
     many = np.asarray(memories.flip_signs(np.ones((1000, 100)), 0.2, key=jax.random.key(1)))
     assert abs((many == -1).mean() - 0.2) < 5 * np.sqrt(0.16 / 1e5)
 
 
 def test_flipped_places_are_uniform():
-    flipped = np.asarray(memories.flip_exactly(np.ones((6000, 6)), np.full(6000, 2), key=jax.random.key(2))) == -1
+    flipped = np.asarray(flip_exactly(np.ones((6000, 6)), np.full(6000, 2), key=jax.random.key(2))) == -1
     expected = 6000 / 3
     assert (np.abs(flipped.sum(axis=0) - expected) < 5 * np.sqrt(6000 * 2 / 9)).all()
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy_models import numpy_model
 
-from leadline.networks import MLP, effective_rank, feature_statistics, layer_features, principal_plane, probe_accuracy
+from leadline.networks import MLP, effective_rank, feature_statistics, layer_features, probe_accuracy
+from leadline.networks.features import principal_plane
 
 
 def test_effective_rank_is_the_exponential_of_the_entropy():

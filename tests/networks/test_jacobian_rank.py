@@ -4,7 +4,8 @@ import pytest
 from numpy_models import numpy_model
 
 from leadline import as_apply
-from leadline.networks import MLP, effective_parameters, parameter_jacobian, two_layer_rank
+from leadline.networks import MLP, effective_parameters, parameter_jacobian
+from leadline.networks.jacobian_rank import two_layer_rank
 
 X = jnp.asarray(np.random.default_rng(1).normal(size=(1500, 4)) * 2)
 

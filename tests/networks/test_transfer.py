@@ -7,7 +7,8 @@ import pytest
 from numpy_models import numpy_model
 
 from leadline import training
-from leadline.networks import MLP, partition_at, refit_head, with_features
+from leadline.networks import MLP, refit_head, with_features
+from leadline.networks.transfer import partition_at
 
 NET = numpy_model(MLP, (3, 4, 4, 2), "tanh", scale=0.6)
 RNG = np.random.default_rng(0)

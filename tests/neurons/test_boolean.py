@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from leadline import neurons
-from leadline.neurons.boolean import functions_with_hidden_units
+from leadline.neurons.boolean import compiled_share, functions_with_hidden_units
 
 
 @pytest.mark.parametrize("complement", [True, False])
@@ -48,7 +48,7 @@ def test_the_compiled_share_counts_the_units_of_every_function(dim):
         for bits in itertools.product((False, True), repeat=2**dim)
     ]
     for hidden in range(2 ** (dim - 1) + 1):
-        assert neurons.compiled_share(dim, hidden) == np.mean(np.array(units) <= hidden)
+        assert compiled_share(dim, hidden) == np.mean(np.array(units) <= hidden)
 
 
 def test_hidden_units_reach_all_functions_but_parity_needs_one_per_bit():

@@ -11,13 +11,13 @@ from leadline.optimisation import (
     classify_stationary,
     descend,
     descend_without_gradient,
-    directions_of_steps,
     estimate_gradient,
     exact_step,
     measure_convergence,
     sharpness_path,
 )
 from leadline.optimisation.bounds.step_regimes import observed_regime, step_regime
+from leadline.optimisation.instruments.step_directions import directions_of_steps
 from leadline.optimisation.rules.line_searches import wolfe_descent
 from leadline.optimisation.runs.descent import Descent
 

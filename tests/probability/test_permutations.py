@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from leadline.probability import permutation_fault, permutation_order
+from leadline.probability import permutation_order
+from leadline.probability.permutations import permutation_fault
 
 
 def test_of_all_binary_matrices_of_size_three_six_pass():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import BPoly
 
-from leadline.probability import bernstein_polynomial, largest_error
-from leadline.probability.polynomials import chebyshev_interpolant, equispaced_interpolant
+from leadline.probability import bernstein_polynomial
+from leadline.probability.polynomials import chebyshev_interpolant, equispaced_interpolant, largest_error
 
 
 def test_bernstein_of_monomials_is_known():

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from leadline import networks, robustness
+from leadline.robustness.accuracy_brackets import half_radius
+from leadline.robustness.attacks.norm_projections import project
 from leadline.robustness.linear_distances import LinearScores, linear_scores, minimal_perturbation
 
 RNG = np.random.default_rng(0)
@@ -39,19 +41,19 @@ def test_projection_is_the_nearest_point_that_a_solver_finds(p):
     if p == math.inf:
         limit = {"type": "ineq", "fun": lambda u: np.concatenate([1 - u, 1 + u])}
     best = minimize(lambda u: ((u - z) ** 2).sum(), np.zeros(3), constraints=limit, options={"ftol": 1e-14}).x
-    np.testing.assert_allclose(robustness.project(z, 1.0, p), best, atol=1e-6)
+    np.testing.assert_allclose(project(z, 1.0, p), best, atol=1e-6)
 
 
 def test_projection_takes_a_radius_for_each_row_and_keeps_inner_points():
     z = RNG.normal(size=(5, 4))
     sizes = np.array([0.1, 0.5, 1.0, 2.0, 100.0])
     for p in (1, 2, math.inf):
-        near = robustness.project(z, sizes, p)
+        near = project(z, sizes, p)
         assert (robustness.p_norm(near, p) <= sizes * (1 + 1e-12)).all()
         np.testing.assert_array_equal(near[4], z[4])
-    traced = jax.jit(lambda z: robustness.project(z, sizes, 1))(z)
-    np.testing.assert_allclose(traced, robustness.project(z, sizes, 1), rtol=1e-6, atol=1e-6)
-    assert robustness.project(np.array([3.0, -5.0, 1.0]), 2, 0).tolist() == [3.0, -5.0, 0.0]
+    traced = jax.jit(lambda z: project(z, sizes, 1))(z)
+    np.testing.assert_allclose(traced, project(z, sizes, 1), rtol=1e-6, atol=1e-6)
+    assert project(np.array([3.0, -5.0, 1.0]), 2, 0).tolist() == [3.0, -5.0, 0.0]
 
 
 def test_the_steepest_direction_is_the_dual_maximiser():
@@ -74,7 +76,7 @@ def test_norms_and_balls_refuse_other_exponents():
     with pytest.raises(ValueError, match="p = 0"):
         robustness.p_norm(np.ones(2), 0.5)
     with pytest.raises(ValueError, match="knows the balls"):
-        robustness.project(np.ones(2), 1.0, 3)
+        project(np.ones(2), 1.0, 3)
     with pytest.raises(ValueError, match="from 1 to infinity"):
         robustness.random_in_ball(jax.random.key(0), (2,), 1.0, 0.5)
 
@@ -188,5 +190,5 @@ def test_the_bracket_of_two_linear_classes_closes_at_the_exact_distance():
     np.testing.assert_allclose(found.above, expected)
     np.testing.assert_allclose(found.below, expected)
     np.testing.assert_allclose(found.certified, exact, rtol=1e-4)
-    assert robustness.half_radius(eps, found.above) == pytest.approx(0.65)
-    assert robustness.half_radius(eps, np.ones(4)) is None
+    assert half_radius(eps, found.above) == pytest.approx(0.65)
+    assert half_radius(eps, np.ones(4)) is None

@@ -5,7 +5,7 @@ import optax
 import pytest
 
 from leadline import optimisation, stochastic
-from leadline.stochastic.averaging import decay_variance_factor
+from leadline.stochastic.averaging import decay_variance_factor, explicit_weights
 
 WEIGHTS = {
     "mean": stochastic.AverageWeight(),
@@ -24,10 +24,10 @@ def test_explicit_weights_are_the_textbook_ones():
         "debiased": 0.8 ** (7 - t) / np.sum(0.8 ** (7 - t)),
     }
     for name, weight in WEIGHTS.items():
-        np.testing.assert_allclose(stochastic.explicit_weights(weight, 7), expected[name], rtol=1e-12)
-    np.testing.assert_allclose(stochastic.explicit_weights(WEIGHTS["mean"], 1), [1.0])
+        np.testing.assert_allclose(explicit_weights(weight, 7), expected[name], rtol=1e-12)
+    np.testing.assert_allclose(explicit_weights(WEIGHTS["mean"], 1), [1.0])
     with pytest.raises(ValueError, match="at least 1"):
-        stochastic.explicit_weights(WEIGHTS["mean"], 0)
+        explicit_weights(WEIGHTS["mean"], 0)
 
 
 @pytest.mark.parametrize("name", WEIGHTS)

@@ -72,7 +72,7 @@ def test_what_came_out_decides_what_is_said(linear):
     card = anatomy.INSTRUMENT(as_subject(net, classes((4,))))
     assert card["unused"] == ["never"]
     assert card.meaning.weight == 0.7
-    found = anatomy.measure(linear, None)._replace(spectral_norm=None)
+    found = anatomy.measure(linear, linear.key("anatomy"))._replace(spectral_norm=None)
     assert "say little" in anatomy.interpret(found._replace(lipschitz_upper=1e4), linear).sentence
     field = anatomy.SeenField("c", (3,), (1,), (0,), (2,), (0,), (2,), 0.2)
     assert "20% of the image" in anatomy.interpret(found._replace(field=field), linear).sentence

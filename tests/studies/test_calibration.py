@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from leadline import bayes
+from leadline.bayes.calibration_tests import ReliabilityTable
 from leadline.studies.instruments.calibration import INSTRUMENT, Measured, _meaning_of_intervals, interpret
 from leadline.studies.subject_making import as_subject
 
@@ -79,7 +80,7 @@ def test_small_scores_are_underconfident():
 
 def test_bins_may_disagree_where_the_average_does_not(cards):
     base = cards[1.0]
-    table = bayes.ReliabilityTable(*(np.asarray(v) for v in base["table"].values()))
+    table = ReliabilityTable(*(np.asarray(v) for v in base["table"].values()))
     numbers = {name: base.numbers.get(name) for name in Measured._fields}
     found = Measured(**numbers | {"table": table, "calibration_error": 0.3, "temperature": None, "uncertainty": None})
     meaning = interpret(found, as_subject((linear, {"w": jnp.asarray(TRUE)}), rows(300, 1), rows(40, 2)))

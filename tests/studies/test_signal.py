@@ -65,7 +65,7 @@ def test_regression_and_no_start_and_no_chain():
 
 
 def test_what_came_out_decides_what_is_said(network):
-    found = signal.measure(network, None)
+    found = signal.measure(network, network.key("signal"))
 
     def told(**changed):
         return signal.interpret(found._replace(**changed), network)

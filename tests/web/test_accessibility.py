@@ -60,7 +60,7 @@ def pages(tmp_path_factory) -> Path:
         "library": explorer.library(),
         "package": explorer.of_library("linear_classifiers.perceptrons"),
         "packages": explorer.of_library("linear_classifiers"),
-        "object": explorer.of_library("linear_classifiers.perceptrons.fit"),
+        "object": explorer.of_library("linear_classifiers.perceptrons.learn"),
         "message": explorer.message("Not found", "There is no page here; the chapters are at the side."),
     }
     for name, page in written.items():

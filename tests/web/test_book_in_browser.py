@@ -13,7 +13,7 @@ PAGES = (
     "errata.html",
     "library.html",
     "library/linear_classifiers.perceptrons.html",
-    "library/linear_classifiers.perceptrons.fit.html",
+    "library/linear_classifiers.perceptrons.learn.html",
 )
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
-from leadline.evidence import Finding, at_most, close, run_entry
+from leadline.evidence import Comparison, Figure, Finding, at_most, close, run_entry
 from leadline.evidence.registry import Entry
 from leadline.presentation import figure
+from leadline.stochastic import Advice, FiniteSum
 
 from .trial import trial
 
@@ -16,7 +17,7 @@ MOST_STEPS = 20_000  # of a run that follows the advice
 
 
 def advice_report(
-    advice: Any, problem: Any, start: Any, *, seed: int = 0, command: str = "", max_steps: int = MOST_STEPS
+    advice: Advice, problem: FiniteSum, start: Array, *, seed: int = 0, command: str = "", max_steps: int = MOST_STEPS
 ) -> Iterator[tuple[Entry, Finding]]:
     """Follow both plans of an `Advice` on its finite sum, from `start`, and compare with what was predicted.
 
@@ -35,7 +36,9 @@ def advice_report(
         yield entry, replace(run_entry(entry, seed=seed), asked=command)
 
 
-def _full(advice: Any, problem: Any, start: Any, key: Any, max_steps: int) -> Iterator[Any]:
+def _full(
+    advice: Advice, problem: FiniteSum, start: Array, key: PRNGKeyArray, max_steps: int
+) -> Iterator[Comparison | Figure]:
     from leadline.optimisation import gd_pl_bound, nesterov_strongly_convex_bound
     from leadline.stochastic import follow
 
@@ -45,9 +48,9 @@ def _full(advice: Any, problem: Any, start: Any, key: Any, max_steps: int) -> It
     gaps = run.values - advice.minimum
     L, m = advice.smoothness.value, min(advice.convexity.value, advice.smoothness.value)
     if plan.momentum or advice.convex:
-        bound = nesterov_strongly_convex_bound(L, m, advice.distance, run.steps)
+        bound = np.asarray(nesterov_strongly_convex_bound(L, m, advice.distance, run.steps))
     else:
-        bound = gd_pl_bound(L, m, advice.gap, run.steps)
+        bound = np.asarray(gd_pl_bound(L, m, advice.gap, run.steps))
     reached = np.flatnonzero(gaps <= advice.accuracy)
     count = int(run.steps[reached[0]]) if reached.size else steps + 1
     yield at_most(gaps, bound, "gap at every step, bound", atol=1e-12)
@@ -71,7 +74,9 @@ def _full(advice: Any, problem: Any, start: Any, key: Any, max_steps: int) -> It
     )
 
 
-def _batches(advice: Any, problem: Any, start: Any, key: Any, max_steps: int) -> Iterator[Any]:
+def _batches(
+    advice: Advice, problem: FiniteSum, start: Array, key: PRNGKeyArray, max_steps: int
+) -> Iterator[Comparison | Figure]:
     from leadline.stochastic import follow
 
     plan = advice.batches

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
-from leadline.evidence import at_least, at_most, close, exactly
+from leadline.evidence import Comparison, Figure, at_least, at_most, close, exactly
+from leadline.landscape.deep_linear import LinearProblem
 from leadline.presentation import figure
 
 HIDDEN = 4
@@ -17,13 +19,14 @@ DIGIT_CONTRACTION = 0.687566
 SHAPES = ((4, 4, 2), (6, 4, 2), (5, 3, 2), (4, 4, 3))
 
 
-def lowest(problem: Any, hidden: int, known: bool) -> Iterator[Any]:
+def lowest(problem: LinearProblem, hidden: int, known: bool) -> Iterator[Comparison | Figure]:
     """The lowest families: levels on the data, indices by formula against dense Hessians, the way out of each."""
     from leadline.landscape import deep_linear
+    from leadline.landscape.deep_linear.critical_atlas import atlas_columns, sigma_rank
 
     families = deep_linear.atlas(problem, hidden, most=LISTED)
-    columns = deep_linear.atlas_columns(families)
-    total = deep_linear.count_families(deep_linear.sigma_rank(problem), hidden)
+    columns = atlas_columns(families)
+    total = deep_linear.count_families(sigma_rank(problem), hidden)
     yield close(
         [_on_data(problem, *f.factors()) for f in families],
         columns["level"],
@@ -60,7 +63,7 @@ def lowest(problem: Any, hidden: int, known: bool) -> Iterator[Any]:
     )
 
 
-def staircase(problem: Any, hidden: int, known: bool, key: Any) -> Iterator[Any]:
+def staircase(problem: LinearProblem, hidden: int, known: bool, key: PRNGKeyArray) -> Iterator[Comparison | Figure]:
     """Descent from two scales: the families it passes, when it passes them, and where it ends."""
     from leadline.landscape import deep_linear
 
@@ -115,7 +118,7 @@ def staircase(problem: Any, hidden: int, known: bool, key: Any) -> Iterator[Any]
     yield figure.beside(f"Descent passes the families in order; from 1e-30 the modes are predicted at {times}", *panels)
 
 
-def alternation(problem: Any, hidden: int, known: bool, key: Any) -> Iterator[Any]:
+def alternation(problem: LinearProblem, hidden: int, known: bool, key: PRNGKeyArray) -> Iterator[Comparison | Figure]:
     """Alternating least squares contracts by λ_{p+1}/λ_p a sweep."""
     from leadline.landscape import deep_linear
 
@@ -139,7 +142,7 @@ def alternation(problem: Any, hidden: int, known: bool, key: Any) -> Iterator[An
     )
 
 
-def inertia(key: Any) -> Iterator[Any]:
+def inertia(key: PRNGKeyArray) -> Iterator[Comparison | Figure]:
     """Every family of the small problems: index and nullity by formula and from the dense Hessian."""
     import jax
 
@@ -181,7 +184,7 @@ def atlas_trials(data: str = "digits", *, hidden: int = HIDDEN, images: int = 10
     yield "inertia", "Index and nullity follow the formula at every family of four small problems.", inertia
 
 
-def _on_data(problem: Any, a: np.ndarray, b: np.ndarray) -> float:
+def _on_data(problem: LinearProblem, a: np.ndarray, b: np.ndarray) -> float:
     """(1/2n)‖Y − A(BX)‖², sample by sample."""
     return float(np.sum((problem.y - a @ (b @ problem.x)) ** 2) / (2 * problem.samples))
 

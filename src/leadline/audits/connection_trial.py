@@ -1,19 +1,21 @@
 """The trial of `leadline landscape` between two networks: straight line, matched units, trained curve."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from jaxtyping import Array, PyTree
+from jaxtyping import Array, PRNGKeyArray, PyTree
 
-from leadline.evidence import at_most, close
+from leadline.evidence import Comparison, Figure, at_most, close
 from leadline.presentation import figure
+
+from .network_at_point import NetworkAtPoint
 
 STEPS, POINTS = 400, 25
 
 
-def connection(key: Any, here: Any, other: Any) -> Iterator[Any]:
+def connection(key: PRNGKeyArray, here: NetworkAtPoint, other: PyTree) -> Iterator[Comparison | Figure]:
     """Loss profiles of the three connectors and their barriers."""
     import equinox as eqx
+    import jax.numpy as jnp
 
     from leadline.landscape import aligned_line, path_profile, straight_line, train_curve
     from leadline.networks import MLP
@@ -22,7 +24,7 @@ def connection(key: Any, here: Any, other: Any) -> Iterator[Any]:
     def loss(network: PyTree, x: Array, y: Array) -> Array:
         return here.losses(network, x, y).mean()
 
-    data = here.inputs, here.labels
+    data = jnp.asarray(here.inputs), jnp.asarray(here.labels)
     paths = {"straight": straight_line(here.network, other)}
     if isinstance(here.network, MLP):
         paths["straight, units matched"] = aligned_line(here.network, other)

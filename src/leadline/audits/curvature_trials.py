@@ -1,20 +1,21 @@
 """Trials of `leadline landscape` at one network: spectrum, gradients, sharpness, slice."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from jaxtyping import Array, PyTree
+from jaxtyping import Array, PRNGKeyArray, PyTree
 
-from leadline.audits.spectrum_survey import spectrum_comparisons, spectrum_figure, survey_spectrum
-from leadline.evidence import at_least, at_most, close
+from leadline.evidence import Comparison, Figure, at_least, at_most, close
 from leadline.presentation import figure
+
+from .network_at_point import NetworkAtPoint
+from .spectrum_survey import spectrum_comparisons, spectrum_figure, survey_spectrum
 
 CONFIDENT = 3.29  # standard errors that a normal error exceeds once in 1000 times
 DRAWN = 1000  # rows that the slice and the searches of the worst case look at
 
 
-def spectrum(key: Any, here: Any) -> Iterator[Any]:
+def spectrum(key: PRNGKeyArray, here: NetworkAtPoint) -> Iterator[Comparison | Figure]:
     """Outermost eigenvalues, density, Gauss-Newton part, blocks."""
     from leadline import curvature
 
@@ -43,7 +44,7 @@ def spectrum(key: Any, here: Any) -> Iterator[Any]:
     )
 
 
-def gradients(key: Any, here: Any) -> Iterator[Any]:
+def gradients(key: PRNGKeyArray, here: NetworkAtPoint) -> Iterator[Comparison | Figure]:
     """Per-example gradient norms, without the gradients, against traces from products."""
     import jax
 
@@ -79,7 +80,7 @@ def gradients(key: Any, here: Any) -> Iterator[Any]:
     )
 
 
-def sharpness(key: Any, here: Any) -> Iterator[Any]:
+def sharpness(key: PRNGKeyArray, here: NetworkAtPoint) -> Iterator[Comparison | Figure]:
     """Five measures, and what a rescaling of the layers that changes no output does to them."""
     import jax
     import jax.numpy as jnp
@@ -124,7 +125,7 @@ def sharpness(key: Any, here: Any) -> Iterator[Any]:
     )
 
 
-def surface(key: Any, here: Any) -> Iterator[Any]:
+def surface(key: PRNGKeyArray, here: NetworkAtPoint) -> Iterator[Comparison | Figure]:
     """A filter-normalised slice beside the extremes of the Hessian."""
     from leadline import curvature
     from leadline.landscape import loss_surface, random_directions, slice_curvatures

@@ -3,36 +3,20 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
 
-import numpy as np
+from jaxtyping import PyTree
 
 from leadline.evidence import Finding, run_entry
 from leadline.evidence.registry import Entry
 
 from .connection_trial import connection
 from .curvature_trials import gradients, sharpness, spectrum, surface
+from .network_at_point import NetworkAtPoint
 from .trial import trial
-
-BATCH = 256  # rows of a product at a time: its memory stays below that of one gradient of all rows
-
-
-class NetworkAtPoint(NamedTuple):
-    """A network where it stands: losses(network, inputs, labels) gives one loss per row, outputs(network, inputs) its
-    outputs; `rate` is the step size it was trained with by plain gradient descent, if it was."""
-
-    network: Any
-    losses: Callable
-    outputs: Callable
-    criterion: Callable
-    inputs: np.ndarray
-    labels: np.ndarray
-    rate: float | None = None
-    batch: int = BATCH
 
 
 def landscape_report(
-    here: NetworkAtPoint, other: Any = None, *, seed: int = 0, command: str = ""
+    here: NetworkAtPoint, other: PyTree | None = None, *, seed: int = 0, command: str = ""
 ) -> Iterator[tuple[Entry, Finding]]:
     """What the loss surface looks like around a network, and, with a second one, what lies between them.
 

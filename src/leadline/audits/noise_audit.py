@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
-from leadline.evidence import at_least, at_most, close, erratum
+from leadline.evidence import Comparison, Figure, at_least, at_most, close, erratum
+from leadline.optimisation import SoftmaxRidge
 from leadline.presentation import figure
+from leadline.stochastic.problems.softmax_sgd import Equilibrium
 
 PENALTY = 0.01
 STEPS = 60_000
@@ -15,7 +18,7 @@ RUNS = 6  # of each cell in the regime: one run of 60 000 steps has a statistica
 LARGEST = 0.01  # the floor up to which the quadratic model is trusted
 
 
-def floors(problem: Any, at: Any, key: Any) -> Iterator[Any]:
+def floors(problem: SoftmaxRidge, at: Equilibrium, key: PRNGKeyArray) -> Iterator[Comparison | Figure]:
     """Every cell (η, b): predicted before it is run, flagged where the theory is outside its regime."""
     import jax
 
@@ -65,7 +68,7 @@ def floors(problem: Any, at: Any, key: Any) -> Iterator[Any]:
     )
 
 
-def variance_reduced(problem: Any, at: Any, key: Any) -> Iterator[Any]:
+def variance_reduced(problem: SoftmaxRidge, at: Equilibrium, key: PRNGKeyArray) -> Iterator[Comparison | Figure]:
     """SAGA and SVRG at 1/(3 L_max) reach 1e-10 and 1e-9 where SGD sits on its floor."""
     import jax
     import jax.numpy as jnp
@@ -100,7 +103,7 @@ def variance_reduced(problem: Any, at: Any, key: Any) -> Iterator[Any]:
     )
 
 
-def averaging(problem: Any, at: Any, key: Any) -> Iterator[Any]:
+def averaging(problem: SoftmaxRidge, at: Equilibrium, key: PRNGKeyArray) -> Iterator[Comparison | Figure]:
     """The mean of the last half of the same run: ten times lower at no further gradient."""
     from leadline.stochastic import averaged_gap, measured_floor
 
@@ -120,7 +123,7 @@ def averaging(problem: Any, at: Any, key: Any) -> Iterator[Any]:
     )
 
 
-def second_moments(problem: Any, at: Any, key: Any) -> Iterator[Any]:
+def second_moments(problem: SoftmaxRidge, at: Equilibrium, key: PRNGKeyArray) -> Iterator[Comparison | Figure]:
     """The second moment of a batch never falls below that of the mean; a bound that a text prints does."""
     import jax.numpy as jnp
 
@@ -220,7 +223,7 @@ def image_trials(name: str = "fashion-mnist", images: int = 10_000) -> Iterator[
     yield "image-floors", f"SGD on {images} images of {name} settles where two traces at the minimum say.", run
 
 
-def _gaps(problem: Any, points: Any, minimum: float) -> np.ndarray:
+def _gaps(problem: SoftmaxRidge, points: Array, minimum: float) -> np.ndarray:
     import jax
 
     return np.asarray(jax.lax.map(problem, points)) - minimum

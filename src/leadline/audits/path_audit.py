@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
-from leadline.evidence import at_least, at_most, close
+from leadline.evidence import Comparison, Figure, at_least, at_most, close
 from leadline.presentation import figure
 
 WIDTHS = (32, 64, 128, 256, 512)
@@ -34,22 +35,23 @@ def join_pairs(
     """Train `pairs` pairs on `dim` principal components of the 1797 digits and join each in three ways."""
     from leadline import landscape
     from leadline.claims.scenarios.landscape.digit_components import digit_components, linear_barrier, trained_pair
+    from leadline.landscape.two_layer_fits import bend_between, bezier_point, softmax_loss, squared_loss
 
     x, labels = digit_components(dim)
     targets = np.eye(10)[labels]
 
     def criterion(f):
-        return landscape.squared_loss(f, targets) if loss == "squared" else landscape.softmax_loss(f, labels)
+        return squared_loss(f, targets) if loss == "squared" else softmax_loss(f, labels)
 
-    rows, outer, bounds, shown = [], [], [], None
+    rows, outer, bounds, profiles = [], [], [], []
     for _ in range(pairs):
         a, b = trained_pair(rng, dim, width, loss=loss, num_steps=num_steps)
         path = landscape.almost_convex_path(a, b)
         losses = path.losses(criterion, x, points=7)
         ends = losses[0, 0], losses[-1, -1]
-        shown = losses if shown is None else shown
-        bend = landscape.bend_between(a, b, x, labels, rng=rng, loss=loss, num_steps=num_steps)
-        along = [criterion(landscape.bezier_point(a, bend, b, t)(x)) for t in np.linspace(0, 1, 11)]
+        profiles.append(losses)
+        bend = bend_between(a, b, x, labels, rng=rng, loss=loss, num_steps=num_steps)
+        along = [criterion(bezier_point(a, bend, b, t)(x)) for t in np.linspace(0, 1, 11)]
         outer.append((losses[0].max() - ends[0], losses[-1].max() - ends[1]))
         bounds.append(
             [
@@ -70,18 +72,20 @@ def join_pairs(
             )
         )
     constructed, line, curve, radius, constancy, convexity = np.array(rows).T
-    return Joined(constructed, line, curve, radius, np.array(outer), np.array(bounds), constancy, convexity, shown)
+    return Joined(
+        constructed, line, curve, radius, np.array(outer), np.array(bounds), constancy, convexity, profiles[0]
+    )
 
 
 def components(
     dim: int,
-    key: Any,
+    key: PRNGKeyArray,
     *,
     loss: str = "squared",
     widths: tuple[int, ...] = WIDTHS,
     pairs: int = PAIRS,
     num_steps: int = STEPS,
-) -> Iterator[Any]:
+) -> Iterator[Comparison | Figure]:
     """All widths on one number of components: theorems at every width, findings at the largest."""
     from leadline import data
 
@@ -125,7 +129,7 @@ def components(
 _NAMES = {"squared": "squared loss", "softmax": "cross-entropy"}
 
 
-def _verdict(dim: int, loss: str, n: int, last: Joined) -> Iterator[Any]:
+def _verdict(dim: int, loss: str, n: int, last: Joined) -> Iterator[Comparison | Figure]:
     ratio = float(last.constructed.mean() / last.line.mean())
     yield at_most(
         last.curve.mean(), 0.5 * last.line.mean(), f"n = {n}: mean barrier on the Bézier curve, half of the line's"

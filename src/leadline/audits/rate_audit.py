@@ -1,15 +1,16 @@
 """The rate audit: certified constants of softmax regression on the digits predict five optimisers before they run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from leadline.evidence import at_least, at_most, erratum, exactly
+from leadline.evidence import Comparison, Figure, at_least, at_most, erratum, exactly
+from leadline.optimisation.objectives.objective import Constants
 from leadline.presentation import figure
 
 GOAL = 1e-8
-#: ridge penalty -> the methods that are run with it; plain descent would take 30 000 steps and more with the last two
+#: ridge penalty → the methods that are run with it; plain descent would take 30 000 steps and more with the last two
 RACES = {
     0.1: ("descent 1/L", "descent 2/(m+L)", "Nesterov", "Nesterov, growing", "heavy ball", "Newton"),
     0.01: ("descent 1/L", "descent 2/(m+L)", "Nesterov", "Nesterov, growing", "heavy ball", "Newton"),
@@ -21,7 +22,7 @@ RACES = {
 class Race(NamedTuple):
     """The gaps of each method with one penalty, up to the goal, and what is certified of the problem."""
 
-    constants: Any
+    constants: Constants
     distance: float
     gaps: dict[str, np.ndarray]
 
@@ -36,11 +37,12 @@ def run_race(penalty: float, names: tuple[str, ...]) -> Race:
     import optax
 
     from leadline import optimisation as o
+    from leadline.optimisation.runs.descent import losses_until
 
     problem = o.digits_softmax(penalty)
     known = problem.constants()
-    L, m = known.smoothness, known.strong_convexity
-    distance = float(np.linalg.norm(known.minimiser))
+    L, m, minimiser, minimum = known.certified()
+    distance = float(np.linalg.norm(minimiser))
     rules = {
         "descent 1/L": o.tunable(optax.sgd, learning_rate=1 / L),
         "descent 2/(m+L)": o.tunable(optax.sgd, learning_rate=2 / (m + L)),
@@ -50,26 +52,26 @@ def run_race(penalty: float, names: tuple[str, ...]) -> Race:
         "Newton": o.newton(),
     }
     start, gaps = jnp.zeros(650), {}
-    descent = o.gd_pl_steps(L, m, float(problem(start)) - known.minimum, GOAL)
+    descent = o.gd_pl_steps(L, m, float(problem(start)) - minimum, GOAL)
     accelerated = 5 * o.nesterov_steps(L, m, distance, GOAL)
     for name in names:
         most = descent if "descent" in name else 30 if name == "Newton" else accelerated
-        count, losses = o.losses_until(problem, rules[name], start, known.minimum + GOAL, most)
-        gaps[name] = np.asarray(losses)[: min(int(count), most) + 1] - known.minimum
+        count, losses = losses_until(problem, rules[name], start, minimum + GOAL, most)
+        gaps[name] = np.asarray(losses)[: min(int(count), most) + 1] - minimum
     return Race(known, distance, gaps)
 
 
-def race(found: Race) -> Iterator[Any]:
+def race(found: Race) -> Iterator[Comparison | Figure]:
     """Bounds at every iteration, and the counts."""
     from leadline import optimisation as o
 
     known, gaps = found.constants, found.gaps
-    L, m = known.smoothness, known.strong_convexity
-    bounds = {
-        "descent 1/L": lambda t, g: o.gd_pl_bound(L, m, g[0], t),
-        "descent 2/(m+L)": lambda t, g: o.gd_strongly_convex_bound(L, m, found.distance, t),
-        "Nesterov": lambda t, g: o.nesterov_strongly_convex_bound(L, m, found.distance, t),
-        "Nesterov, growing": lambda t, g: o.nesterov_convex_bound(L, found.distance, t),
+    L, m, _, _ = known.certified()
+    bounds: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+        "descent 1/L": lambda t, g: np.asarray(o.gd_pl_bound(L, m, g[0], t)),
+        "descent 2/(m+L)": lambda t, g: np.asarray(o.gd_strongly_convex_bound(L, m, found.distance, t)),
+        "Nesterov": lambda t, g: np.asarray(o.nesterov_strongly_convex_bound(L, m, found.distance, t)),
+        "Nesterov, growing": lambda t, g: np.asarray(o.nesterov_convex_bound(L, found.distance, t)),
     }
     lines = {}
     for name, values in gaps.items():
@@ -91,7 +93,7 @@ def race(found: Race) -> Iterator[Any]:
     )
 
 
-def slopes(races: dict[float, Race]) -> Iterator[Any]:
+def slopes(races: dict[float, Race]) -> Iterator[Comparison | Figure]:
     """How the counts grow with the condition number: κ for descent, √κ for the accelerated methods."""
     limits = {"descent 1/L": (0.9, 1.0), "Nesterov": (0.48, 0.55), "heavy ball": (0.48, 0.55)}
     points, found = {}, {}
@@ -108,7 +110,7 @@ def slopes(races: dict[float, Race]) -> Iterator[Any]:
     yield figure.curves(f"Exponents of κ: {said}", "condition number κ", "steps to gap 1e-8", log="xy", points=points)
 
 
-def newton_order() -> Iterator[Any]:
+def newton_order() -> Iterator[Comparison | Figure]:
     """The order of Newton's method from its gradients: q in [1.8, 2.2]."""
     import jax.numpy as jnp
 
@@ -129,7 +131,7 @@ def newton_order() -> Iterator[Any]:
     )
 
 
-def printed_step(found: Race) -> Iterator[Any]:
+def printed_step(found: Race) -> Iterator[Comparison | Figure]:
     """On the quadratic model at the minimum of a = 0.01: the printed step 2/(m + L) diverges, 1/L converges."""
     import jax.numpy as jnp
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
-from leadline.evidence import at_least, at_most, close, exactly
+from leadline.evidence import Comparison, Figure, at_least, at_most, close, exactly
+from leadline.landscape.sloppiness.fisher_spectra import FisherSpectrum
+from leadline.networks import MLP
 from leadline.presentation import figure
 
 RATE = 1e-2
@@ -16,33 +19,33 @@ class Trained(NamedTuple):
     """A network from the same start, trained on digits or on white noise with the digits' labels, and its spectrum."""
 
     inputs: np.ndarray
-    network: Any
+    network: MLP
     eigenvalues: np.ndarray
 
 
 class Bench(NamedTuple):
     """The start, both trained networks, and the Fisher spectrum of the digits network with its directions."""
 
-    start: Any
+    start: MLP
     labels: np.ndarray
     digits: Trained
     noise: Trained
-    spectrum: Any
+    spectrum: FisherSpectrum
 
 
-def _apply(network: Any, rows: Any) -> Any:
+def _apply(network: MLP, rows: Array) -> Array:
     import jax
 
     return jax.vmap(network)(rows)
 
 
-def _loss(network: Any, rows: Any, labels: Any) -> Any:
+def _loss(network: MLP, rows: Array, labels: Array) -> Array:
     import optax
 
     return optax.softmax_cross_entropy_with_integer_labels(_apply(network, rows), labels).mean()
 
 
-def set_up(key: Any, images: int, hidden: int, num_steps: int) -> Bench:
+def set_up(key: PRNGKeyArray, images: int, hidden: int, num_steps: int) -> Bench:
     """An MLP 64-`hidden`-10 of tanh units on the first `images` training digits, `num_steps` steps of Adam."""
     import jax
     import optax
@@ -63,15 +66,17 @@ def set_up(key: Any, images: int, hidden: int, num_steps: int) -> Bench:
     return Bench(start, labels, Trained(x, ends[0], spectrum.eigenvalues), Trained(noise, ends[1], flat), spectrum)
 
 
-def spectra(bench: Bench) -> Iterator[Any]:
+def spectra(bench: Bench) -> Iterator[Comparison | Figure]:
     """Sloppy on digits and not on white noise: at least a decade between them; Lanczos against the decomposition."""
     from leadline import curvature, data
     from leadline.landscape import sloppiness
+    from leadline.landscape.sloppiness.fisher_spectra import spectrum_decades
+    from leadline.landscape.sloppiness.parameter_directions import name_shares
 
     images = len(bench.labels)
     k = 3 * images // 2
     decades = {
-        name: sloppiness.spectrum_decades(trained.eigenvalues, k)
+        name: spectrum_decades(trained.eigenvalues, k)
         for name, trained in (("digits", bench.digits), ("white noise", bench.noise))
     }
     yield at_least(decades["digits"] - decades["white noise"], 1.0, f"decades from λ1 to λ{k}: digits less white noise")
@@ -85,7 +90,7 @@ def spectra(bench: Bench) -> Iterator[Any]:
     at = 1 + np.arange(k)
     yield figure.curves(
         f"{decades['digits']:.2f} decades in {k} directions on digits, {decades['white noise']:.2f} on white noise; "
-        f"{sloppiness.spectrum_decades(inherited, 50):.2f} in 50 of the pixels",
+        f"{spectrum_decades(inherited, 50):.2f} in 50 of the pixels",
         "direction k",
         "λₖ/λ₁",
         log="y",
@@ -97,7 +102,7 @@ def spectra(bench: Bench) -> Iterator[Any]:
     )
     names = dict.fromkeys(bench.spectrum.names)
     some = [i for i in (0, 1, 4, 19, k - 1) if i < k]
-    shares = {i: sloppiness.name_shares(bench.spectrum.vectors[i], bench.spectrum.names) for i in some}
+    shares = {i: name_shares(bench.spectrum.vectors[i], bench.spectrum.names) for i in some}
     yield figure.bars(
         "Which parameters carry a direction: " + sloppiness.describe_directions(bench.spectrum, 1, parts=2)[0],
         "direction",
@@ -106,14 +111,14 @@ def spectra(bench: Bench) -> Iterator[Any]:
     )
 
 
-def dimensions(bench: Bench) -> Iterator[Any]:
+def dimensions(bench: Bench) -> Iterator[Comparison | Figure]:
     """How many directions count, against the threshold; the bound of the rank."""
     from leadline.landscape import sloppiness
 
     images, size = len(bench.labels), bench.spectrum.size
     yield at_most(bench.spectrum.rank(), min(size, 9 * images), "rank of g, min(p, n(C − 1))")
     counts = [int(sloppiness.stiff_count(t.eigenvalues, 1e-3 * t.eigenvalues[0])) for t in (bench.digits, bench.noise)]
-    yield at_most(*counts, "directions above 10⁻³ λ1: digits, white noise", strict=True)
+    yield at_most(counts[0], counts[1], "directions above 10⁻³ λ1: digits, white noise", strict=True)
     scale = sloppiness.prior_scale(images, 1.0)
     found = float(sloppiness.effective_dimension(bench.digits.eigenvalues, scale))
     yield at_most(found, size / 10, "effective dimension on digits, prior of deviation 1: a tenth of the parameters")
@@ -133,7 +138,9 @@ def dimensions(bench: Bench) -> Iterator[Any]:
     )
 
 
-def subspaces(bench: Bench, key: Any, directions: tuple[int, ...], num_steps: int) -> Iterator[Any]:
+def subspaces(
+    bench: Bench, key: PRNGKeyArray, directions: tuple[int, ...], num_steps: int
+) -> Iterator[Comparison | Figure]:
     """Training in the stiffest directions of the START, chosen before training, against random ones of that number."""
     import jax
     import jax.numpy as jnp
@@ -153,7 +160,7 @@ def subspaces(bench: Bench, key: Any, directions: tuple[int, ...], num_steps: in
         bases[2 * i, :k] = stiff[:k]
         bases[2 * i + 1, :k] = sloppiness.random_subspace(k, size, key=jax.random.fold_in(key, i))
 
-    def end(basis: Any, x: Any, labels: Any) -> Any:
+    def end(basis: Array, x: Array, labels: Array) -> Array:
         rule = optax.adam(2 * RATE)
         return networks.accuracy(
             sloppiness.train_in_subspace(_loss, bench.start, basis, rule, num_steps, x, labels)[0], *test
@@ -177,16 +184,17 @@ def subspaces(bench: Bench, key: Any, directions: tuple[int, ...], num_steps: in
 
 def sloppiness_trials(
     images: int = 200, hidden: int = 32, num_steps: int = 300, directions: tuple[int, ...] = (10, 30, 100, 300)
-) -> Iterator[tuple[str, str, Callable[[Any], Iterator[Any]]]]:
+) -> Iterator[tuple[str, str, Callable[[PRNGKeyArray], Iterator[Comparison | Figure]]]]:
     """The trials of the audit, in order: id, what it says, its generator; the networks are trained once."""
 
     @cache
     def bench(seed: tuple[int, ...]) -> Bench:
         import jax
+        import jax.numpy as jnp
 
-        return set_up(jax.random.wrap_key_data(np.array(seed, np.uint32)), images, hidden, num_steps)
+        return set_up(jax.random.wrap_key_data(jnp.asarray(seed, jnp.uint32)), images, hidden, num_steps)
 
-    def ready(key: Any) -> Bench:
+    def ready(key: PRNGKeyArray) -> Bench:
         import jax
 
         return bench(tuple(int(word) for word in jax.random.key_data(key)))

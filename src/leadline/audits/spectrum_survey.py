@@ -5,8 +5,11 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 
+from leadline.curvature.operators.operator import Operator
+from leadline.curvature.spectra.lanczos import Eigenpairs
+from leadline.curvature.spectra.spectral_density import SpectralDensity
 from leadline.evidence import Comparison, at_least, at_most, close
 from leadline.presentation import figure
 
@@ -31,20 +34,23 @@ class SpectrumSurvey(NamedTuple):
     trace_reach: float
     density_trace: float
     density_reach: float
-    density: Any
+    density: SpectralDensity
     outliers: int
 
 
-def survey_spectrum(h: Any, g: Any, largest: Any, key: Any, *, probes: int = 8, num_steps: int = 40) -> SpectrumSurvey:
+def survey_spectrum(
+    h: Operator, g: Operator, largest: Eigenpairs, key: PRNGKeyArray, *, probes: int = 8, num_steps: int = 40
+) -> SpectrumSurvey:
     """The survey of a Hessian `h` whose largest eigenpairs are known; `g` is its Gauss-Newton part."""
     import warnings
 
     from scipy.special import stdtrit
 
     from leadline import curvature
+    from leadline.curvature.operators.dense_operator import dense_if_small
 
     keys = jax.random.split(key, 2)
-    h, g = curvature.dense_if_small(h), curvature.dense_if_small(g)
+    h, g = dense_if_small(h), dense_if_small(g)
     basis = max(2 * len(largest.values) + 20, 50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # residuals enter the comparisons, converged or not

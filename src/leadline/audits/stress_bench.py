@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leadline.evidence import Finding, at_least, at_most, run_entry
+from leadline.evidence import Comparison, Figure, Finding, at_least, at_most, run_entry
 from leadline.evidence.parameters import BadInput
 from leadline.evidence.registry import Entry
 from leadline.presentation import figure
@@ -32,23 +32,23 @@ class Contender:
         return self.make(step, **dict(self.settings))
 
 
-def worst_chain(entrant: Contender) -> Iterator[Any]:
+def worst_chain(entrant: Contender) -> Iterator[Comparison | Figure]:
     """Nesterov's chain, on which no method that stays in the span of its gradients is fast."""
     import jax.numpy as jnp
 
     from leadline.optimisation import (
         WorstChain,
-        best_size,
         check_span,
         convergence_order,
         gd_convex_bound,
         nesterov_convex_bound,
         step_sweep,
     )
+    from leadline.optimisation.runs.stress_runs import best_size
 
     steps = 60
     chain = WorstChain(2 * steps + 1, 1.0)
-    known = chain.constants()
+    known = chain.constants().certified()
     start, distance = jnp.zeros(2 * steps + 1), float(np.linalg.norm(known.minimiser))
     gaps = np.asarray(step_sweep(chain, entrant, jnp.asarray(SIZES), start, steps)) - known.minimum
     best = best_size(SIZES, gaps[:, -1])
@@ -83,12 +83,13 @@ def worst_chain(entrant: Contender) -> Iterator[Any]:
     )
 
 
-def sharp_huber(entrant: Contender) -> Iterator[Any]:
+def sharp_huber(entrant: Contender) -> Iterator[Comparison | Figure]:
     """The Huber function with knee R/(2t + 1): gradient descent attains its bound on it."""
     import jax
     import jax.numpy as jnp
 
-    from leadline.optimisation import Huber, best_size, gd_convex_bound, nesterov_convex_bound, step_sweep
+    from leadline.optimisation import Huber, gd_convex_bound, nesterov_convex_bound, step_sweep
+    from leadline.optimisation.runs.stress_runs import best_size
 
     counts = np.array([5, 15, 50, 150])
     knees = jnp.asarray(1 / (2 * counts + 1.0))
@@ -113,19 +114,12 @@ def sharp_huber(entrant: Contender) -> Iterator[Any]:
     )
 
 
-def conditioning(entrant: Contender) -> Iterator[Any]:
+def conditioning(entrant: Contender) -> Iterator[Comparison | Figure]:
     """Rotated quadratics of growing condition number: how steps grow in number, and from where they are too long."""
     import jax.numpy as jnp
 
-    from leadline.optimisation import (
-        best_size,
-        convergence_order,
-        gd_steps,
-        hitting_sweep,
-        largest_stable,
-        nesterov_steps,
-        step_sweep,
-    )
+    from leadline.optimisation import convergence_order, gd_steps, nesterov_steps, step_sweep
+    from leadline.optimisation.runs.stress_runs import best_size, hitting_sweep, largest_stable
 
     most, accuracy = 30_000, 1e-6
     conditions = np.array([10.0, 100.0, 1000.0, 10_000.0])
@@ -174,11 +168,12 @@ def conditioning(entrant: Contender) -> Iterator[Any]:
     )
 
 
-def three_cycle(entrant: Contender) -> Iterator[Any]:
+def three_cycle(entrant: Contender) -> Iterator[Comparison | Figure]:
     """Lessard's function (m = 1, L = 25): a tuning that is best on quadratics need not converge."""
     import jax.numpy as jnp
 
-    from leadline.optimisation import Lessard, Quadratic, best_size, ends_from, outside, step_sweep
+    from leadline.optimisation import Lessard, Quadratic, step_sweep
+    from leadline.optimisation.runs.stress_runs import best_size, ends_from, outside
 
     bowl = Quadratic(jnp.diag(jnp.array([1.0, 25.0])), jnp.zeros(2))
     tuned = np.geomspace(1e-3, 10.0, 300) / 25
@@ -200,13 +195,15 @@ def three_cycle(entrant: Contender) -> Iterator[Any]:
     )
 
 
-def drift(entrant: Contender) -> Iterator[Any]:
+def drift(entrant: Contender) -> Iterator[Comparison | Figure]:
     """Reddi's online problem: rare large gradients must not be averaged away."""
     import jax
     import jax.numpy as jnp
     import optax
 
-    from leadline.optimisation import average_regret, best_size, drifting_slopes, play_online
+    from leadline.optimisation import average_regret, play_online
+    from leadline.optimisation.runs.online import drifting_slopes
+    from leadline.optimisation.runs.stress_runs import best_size
 
     steps, slope = 100_000, 3.0
     slopes, sizes = drifting_slopes(steps, slope), np.geomspace(0.02, 2.0, 9)
@@ -233,32 +230,32 @@ def drift(entrant: Contender) -> Iterator[Any]:
     )
 
 
-def digits_regression(entrant: Contender) -> Iterator[Any]:
+def digits_regression(entrant: Contender) -> Iterator[Comparison | Figure]:
     """Softmax regression on the bundled digits, ridge 0.1: certified L = 5.82, m = 0.1, κ = 58."""
     import jax.numpy as jnp
 
-    from leadline.optimisation import best_size, descend, digits_softmax, gd_steps, nesterov_steps, step_sweep
+    from leadline.optimisation import descend, digits_softmax, gd_steps, nesterov_steps, step_sweep
+    from leadline.optimisation.runs.stress_runs import best_size
 
     loss = digits_softmax(0.1)
-    known = loss.constants()
+    L, m, minimiser, minimum = loss.constants().certified()
     start, goal, most = jnp.zeros(650), 1e-8, 1100
-    sizes = np.geomspace(1e-3, 16.0, 15) / known.smoothness
+    sizes = np.geomspace(1e-3, 16.0, 15) / L
     early = np.asarray(step_sweep(loss, entrant, jnp.asarray(sizes), start, 120))[:, -1]
     step = float(sizes[best_size(sizes, early)])
-    gaps = np.asarray(descend(loss, entrant(step), start, most).values) - known.minimum
+    gaps = np.asarray(descend(loss, entrant(step), start, most).values) - minimum
     below = np.flatnonzero(gaps <= goal)
     count = int(below[0]) if below.size else most + 1
-    distance = float(np.linalg.norm(known.minimiser))
-    slow = gd_steps(known.smoothness, known.strong_convexity, distance, goal, step_size=1 / known.smoothness)
-    fast = nesterov_steps(known.smoothness, known.strong_convexity, distance, goal)
+    distance = float(np.linalg.norm(minimiser))
+    slow = gd_steps(L, m, distance, goal, step_size=1 / L)
+    fast = nesterov_steps(L, m, distance, goal)
     yield at_most(count, slow, "steps to gap 1e-8, gradient descent's certified bound")
     yield at_most(count, fast, "steps to gap 1e-8, Nesterov's certified bound")
     t = np.arange(most + 1)
     shown = slice(0, min(most, count + 60) + 1)
     said = f"gap 1e-8 after {count} steps" if below.size else f"gap {np.nanmin(gaps):.1e} after {most} steps"
     yield figure.curves(
-        f"Digits, κ = {known.condition:.0f}: {said} with step {step * known.smoothness:.2g}/L "
-        f"(bounds: {slow} and {fast})",
+        f"Digits, κ = {L / m:.0f}: {said} with step {step * L:.2g}/L (bounds: {slow} and {fast})",
         "step",
         "gap",
         log="y",

@@ -1,5 +1,4 @@
 from .calibration_tests import (
-    ReliabilityTable as ReliabilityTable,
     calibrated_scores as calibrated_scores,
     calibration_scores as calibration_scores,
     reliability_table as reliability_table,
@@ -10,7 +9,7 @@ from .evidence_estimates import (
 )
 from .grid_posteriors import grid_posterior as grid_posterior
 from .laplace_posteriors import last_layer_laplace as last_layer_laplace
-from .last_layers import LastLayer as LastLayer, find_last_layer as find_last_layer
+from .last_layers import find_last_layer as find_last_layer
 from .linear_posteriors import (
     linear_energy as linear_energy,
     linear_log_evidence as linear_log_evidence,
@@ -21,4 +20,4 @@ from .posterior_modes import map_estimate as map_estimate
 from .predictive_distributions import average_draws as average_draws, linear_predictive as linear_predictive
 from .regression_heads import last_layer_regression as last_layer_regression
 from .softmax_averages import probit_average as probit_average, sampled_average as sampled_average
-from .temperature_scaling import fit_temperature as fit_temperature, scaled_log_losses as scaled_log_losses
+from .temperature_scaling import fit_temperature as fit_temperature

@@ -1,5 +1,4 @@
 from .analysis import (
-    ChainReport as ChainReport,
     analyse as analyse,
     closed_classes as closed_classes,
     communicating_classes as communicating_classes,
@@ -7,7 +6,6 @@ from .analysis import (
 from .annealing import (
     annealed_laws as annealed_laws,
     annealed_runs as annealed_runs,
-    in_stretches as in_stretches,
     logarithmic_cooling as logarithmic_cooling,
     parallel_tempering as parallel_tempering,
     staged_cooling as staged_cooling,
@@ -22,10 +20,8 @@ from .gibbs import (
     thermodynamic_log_partition as thermodynamic_log_partition,
 )
 from .grid import (
-    GridKernel as GridKernel,
     even_grid as even_grid,
     gaussian_kernel as gaussian_kernel,
-    on_grid as on_grid,
     sgd_kernel as sgd_kernel,
     splitting_kernel as splitting_kernel,
 )
@@ -48,15 +44,8 @@ from .named_chains import (
     lazy_chain as lazy_chain,
     mole_chain as mole_chain,
     random_irreducible_chain as random_irreducible_chain,
-    rational_mole as rational_mole,
     two_state_chain as two_state_chain,
 )
 from .rational import RationalChain as RationalChain
 from .reversal import currents as currents, metropolis_chain as metropolis_chain, reverse_chain as reverse_chain
-from .temperature import (
-    SgdTemperatures as SgdTemperatures,
-    block_estimate as block_estimate,
-    directional_temperatures as directional_temperatures,
-    measure_temperatures as measure_temperatures,
-)
-from .wells import critical_points_on as critical_points_on
+from .temperature import measure_temperatures as measure_temperatures

@@ -94,7 +94,7 @@ def measure_temperatures(
 ) -> SgdTemperatures:
     """Measure C and the Hessian at w*, then run SGD from w* and measure the excess loss of its second half.
 
-    >>> from leadline.stochastic import six_points
+    >>> from leadline.stochastic.problems.finite_sum import six_points
     >>> problem, best = six_points(), np.array([0.359184])
     >>> found = measure_temperatures(problem, best, step_size=0.1, batch=1, num_steps=4000, every=10,
     ...     key=jax.random.key(0))

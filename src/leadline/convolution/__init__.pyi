@@ -10,7 +10,6 @@ from .image_transformations import (
     Transformation as Transformation,
     central_crops as central_crops,
     circular_shifts as circular_shifts,
-    interpolation_floor as interpolation_floor,
     occlusions as occlusions,
     quarter_turns as quarter_turns,
     rotations as rotations,
@@ -24,13 +23,6 @@ from .receptive_fields import (
     gradient_field as gradient_field,
     measure_field as measure_field,
     receptive_field as receptive_field,
-    uniform_field_deviation as uniform_field_deviation,
 )
-from .score_audits import (
-    audit_scores as audit_scores,
-    built_in as built_in,
-    redraw_parameters as redraw_parameters,
-    usual_transformations as usual_transformations,
-)
-from .smooth_images import draw_blobs as draw_blobs
+from .score_audits import audit_scores as audit_scores, usual_transformations as usual_transformations
 from .stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs

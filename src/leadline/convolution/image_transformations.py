@@ -21,7 +21,7 @@ class Transformation(NamedTuple):
 
 
 def compose(second: Transformation, first: Transformation) -> Transformation:
-    """images -> second(first(images))."""
+    """images ↦ second(first(images))."""
     return Transformation(f"{second.name} after {first.name}", lambda x: second(first(x)), second.exact and first.exact)
 
 

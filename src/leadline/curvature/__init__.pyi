@@ -1,6 +1,6 @@
-from .kinks import KinkWarning as KinkWarning, count_kinks as count_kinks
+from .kinks import KinkWarning as KinkWarning
 from .operators.dense_gauss_newton import gauss_newton_matrix as gauss_newton_matrix, softmax_fisher as softmax_fisher
-from .operators.dense_operator import DenseOperator as DenseOperator, dense_if_small as dense_if_small
+from .operators.dense_operator import DenseOperator as DenseOperator
 from .operators.example_norms import example_gradient_norms as example_gradient_norms
 from .operators.gauss_newton_operators import fisher as fisher, gauss_newton as gauss_newton
 from .operators.gradient_operators import (
@@ -9,22 +9,18 @@ from .operators.gradient_operators import (
 )
 from .operators.hessian_operator import hessian as hessian
 from .operators.operator_difference import OperatorDifference as OperatorDifference
-from .operators.row_curvatures import curvatures_by_row as curvatures_by_row
 from .sharpness.filter_normalisation import (
     filter_norms as filter_norms,
-    filter_variances as filter_variances,
     normalise_filters as normalise_filters,
     random_filter_directions as random_filter_directions,
 )
 from .sharpness.sharpness_measures import (
-    ScaledHessian as ScaledHessian,
     filter_normalised_rise as filter_normalised_rise,
     filter_normalised_sharpness as filter_normalised_sharpness,
     top_sharpness as top_sharpness,
     trace_sharpness as trace_sharpness,
 )
 from .sharpness.worst_case_sharpness import adaptive_sharpness as adaptive_sharpness, ball_sharpness as ball_sharpness
-from .spectra.estimate import exact_estimate as exact_estimate
 from .spectra.lanczos import top as top
 from .spectra.lanczos_quadrature import spectral_quadrature as spectral_quadrature
 from .spectra.linear_solves import logdet as logdet, solve as solve

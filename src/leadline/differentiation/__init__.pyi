@@ -3,13 +3,7 @@ from .backward_pass import backpropagate as backpropagate, network_loss as netwo
 from .checkpointing import checkpointed_gradient as checkpointed_gradient
 from .checks.difference_table import difference_table as difference_table
 from .checks.gradient_check import check_gradient as check_gradient, check_layer as check_layer
-from .checks.gradient_report import GradientReport as GradientReport, ParameterCheck as ParameterCheck
-from .input_gradients import (
-    input_gradient as input_gradient,
-    projected_sign_steps as projected_sign_steps,
-    saliency as saliency,
-    sign_step as sign_step,
-)
+from .input_gradients import input_gradient as input_gradient, saliency as saliency
 from .jacobians import (
     jacobian_matrix as jacobian_matrix,
     jacobian_report as jacobian_report,

@@ -19,8 +19,8 @@ class LayerPair(NamedTuple):
     """A layer as its forward and its backward function; parameters are any pytree, () for none."""
 
     name: str
-    forward: Callable[[Any, Any], tuple[Any, Any]]  # (h, θ) -> (output, cache)
-    backward: Callable[[Any, Any], tuple[Any, Any]]  # (δ of the output, cache) -> (δ of the input, grad θ)
+    forward: Callable[[Any, Any], tuple[Any, Any]]  # (h, θ) → (output, cache)
+    backward: Callable[[Any, Any], tuple[Any, Any]]  # (δ of the output, cache) → (δ of the input, grad θ)
 
 
 def affine_pair() -> LayerPair:

@@ -16,9 +16,9 @@ Arrays = tuple[Entries, ...]
 class LocalRule(NamedTuple):
     """How one operation is evaluated and differentiated; `push` and `pull` take the number of the argument first."""
 
-    value: Callable[..., Any]  # (*xs, **options) -> y
-    push: Callable[..., Entries]  # (i, tangent of x_i, xs, y, options) -> its part of the tangent of y
-    pull: Callable[..., Entries]  # (i, cotangent of y, xs, y, options) -> cotangent of x_i
+    value: Callable[..., Any]  # (*xs, **options) → y
+    push: Callable[..., Entries]  # (i, tangent of x_i, xs, y, options) → its part of the tangent of y
+    pull: Callable[..., Entries]  # (i, cotangent of y, xs, y, options) → cotangent of x_i
     cost: Callable[[Arrays, Entries], int]  # scalar operations of the value, and of one push or pull
     product: bool = False  # whether these are the multiply-adds of a matrix product
 

@@ -38,7 +38,10 @@ def run_entry(
     with jax.enable_x64(True):
         try:
             for item in entry.run(jax.random.key(seed), **values):
-                (figures if isinstance(item, Figure) else comparisons).append(item)
+                if isinstance(item, Figure):
+                    figures.append(item)
+                else:
+                    comparisons.append(item)
                 observe(item)
         except Inapplicable as unmet:
             comparisons.append(_inapplicable(str(unmet)))

@@ -47,7 +47,8 @@ class Entry:
         lists = {name: tuple(record[name]) for name in ("assumes", "sources", "shows")}
         parameters = tuple(Parameter.from_json(p) for p in record["parameters"])
         run = _Deferred(record["module"], record["id"])
-        return cls(**(record | lists | {"parameters": parameters, "run": run}))
+        fields: dict[str, Any] = record | lists | {"parameters": parameters, "run": run}
+        return cls(**fields)
 
     def to_json(self) -> dict[str, Any]:
         plain = (
@@ -141,7 +142,7 @@ model, method, instrument, claim = (_decorator(kind) for kind in KINDS)
 
 
 def _place(module: str) -> tuple[str, str]:
-    """leadline.claims.neurons.units.logic -> (neurons, units); a module elsewhere is a chapter of its own."""
+    """leadline.claims.neurons.units.logic → (neurons, units); a module elsewhere is a chapter of its own."""
     parts = module.split(".")
     return (parts[2], parts[3]) if parts[:2] == ["leadline", "claims"] and len(parts) > 4 else (parts[-1], "")
 

@@ -26,7 +26,7 @@ def at_most(
     strict: bool = False,
     trivial: float | None = None,
 ) -> Comparison:
-    """measured <= bound + atol + rtol |bound|; `vacuous` where the bound is infinite or at least `trivial`.
+    """measured ≤ bound + atol + rtol |bound|; `vacuous` where the bound is infinite or at least `trivial`.
 
     >>> at_most(23, 99.8, "updates").slack.__round__(3)
     0.77
@@ -45,7 +45,7 @@ def at_least(
     strict: bool = False,
     trivial: float | None = None,
 ) -> Comparison:
-    """measured >= bound - atol - rtol |bound|; `vacuous` where the bound is -infinite or at most `trivial`."""
+    """measured ≥ bound - atol - rtol |bound|; `vacuous` where the bound is -infinite or at most `trivial`."""
     m, b = _pair(measured, bound)
     return _one_sided(
         "above" if strict else "at least",
@@ -61,7 +61,7 @@ def at_least(
 
 
 def close(measured: Any, predicted: Any, what: str, *, atol: float = 0.0, rtol: float = 0.0) -> Comparison:
-    """|measured - predicted| <= atol + rtol |predicted|."""
+    """|measured - predicted| ≤ atol + rtol |predicted|."""
     m, p = _pair(measured, predicted)
     with np.errstate(invalid="ignore"):
         error = np.where(m == p, 0.0, np.abs(m - p))  # equal infinities are close

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from leadline.data.sources.cache import cache_directory
-from leadline.evidence import worker
 
+from . import worker
 from .execution import versions
 from .finding import Finding, task_key
 from .parameters import resolve

@@ -1,4 +1,3 @@
-from .bounds import Bound as Bound
 from .capacity.capacity_calculator import (
     bits_bound as bits_bound,
     finite_class_bound as finite_class_bound,
@@ -11,23 +10,19 @@ from .capacity.rademacher_averages import (
     rademacher_bound as rademacher_bound,
     rademacher_of_linear_ball as rademacher_of_linear_ball,
     rademacher_of_patterns as rademacher_of_patterns,
-    reached_correlation as reached_correlation,
 )
-from .dense_chain_bounds import ChainBounds as ChainBounds, chain_bounds as chain_bounds
+from .dense_chain_bounds import chain_bounds as chain_bounds
 from .held_out_bounds import (
-    ExactInterval as ExactInterval,
     chernoff_test_bound as chernoff_test_bound,
     exact_interval as exact_interval,
     exact_test_bound as exact_test_bound,
     hoeffding_test_bound as hoeffding_test_bound,
 )
 from .memorisation.head_influence import fit_head as fit_head
-from .memorisation.label_probes import LabelProbe as LabelProbe, fit_labels as fit_labels
-from .memorisation.nearest_neighbours import nearest_rows as nearest_rows
+from .memorisation.label_probes import fit_labels as fit_labels
 from .memorisation.randomisation_tests import corrupted as corrupted, randomisation_test as randomisation_test
-from .network_certificates import NetworkCertificate as NetworkCertificate, network_certificate as network_certificate
+from .network_certificates import network_certificate as network_certificate
 from .network_norms import (
-    LayerNorms as LayerNorms,
     class_margins as class_margins,
     path_norms as path_norms,
     spectral_complexity as spectral_complexity,

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Num
 
-from leadline.networks.dissection import DenseChain, is_homogeneous, read_dense_chain
+from leadline.networks.dissection import is_homogeneous, read_dense_chain
 from leadline.networks.dissection.chain import Chain
+from leadline.networks.dissection.dense_chains import DenseChain
 
 from .bounds import Bound
 from .capacity.capacity_calculator import growth_bound

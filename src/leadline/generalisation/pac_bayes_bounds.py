@@ -21,7 +21,7 @@ def bernoulli_kl(q: Number, p: Number) -> Float[np.ndarray, "..."]:
 
 
 def kl_inverse(q: Number, c: Number) -> Float[np.ndarray, "..."]:
-    """The largest p in [q, 1] with kl(q ‖ p) <= c, element by element, by bisection to rounding error.
+    """The largest p in [q, 1] with kl(q ‖ p) ≤ c, element by element, by bisection to rounding error.
 
     Exact at the ends: 1 − e^(−c) at q = 0, and 1 at q = 1. A mean q of n independent losses in [0, 1] has expectation
     at most kl_inverse(q, ln(1/δ)/n) with probability 1 − δ (Chernoff).
@@ -43,7 +43,7 @@ def kl_inverse(q: Number, c: Number) -> Float[np.ndarray, "..."]:
 class PacBayesBound(NamedTuple):
     """Bounds on the risk E_Q R of a classifier drawn from Q; they hold for all Q at once with probability 1 − δ.
 
-    `value` inverts kl(E_Q R̂ ‖ E_Q R) <= budget; `relaxed` is E_Q R̂ + √(budget/2), never smaller; `budget` is
+    `value` inverts kl(E_Q R̂ ‖ E_Q R) ≤ budget; `relaxed` is E_Q R̂ + √(budget/2), never smaller; `budget` is
     (KL(Q ‖ P) + ln(2√n/δ))/n.
     """
 
@@ -57,7 +57,7 @@ class PacBayesBound(NamedTuple):
 
 
 def pac_bayes_bound(empirical: Number, kl: Number, n: int, delta: float = 0.05) -> PacBayesBound:
-    """kl(E_Q R̂ ‖ E_Q R) <= (KL(Q ‖ P) + ln(2√n/δ))/n for losses in [0, 1], n >= 8, P fixed before the data.
+    """kl(E_Q R̂ ‖ E_Q R) ≤ (KL(Q ‖ P) + ln(2√n/δ))/n for losses in [0, 1], n ≥ 8, P fixed before the data.
 
     McAllester 1999, Seeger 2002; the constant 2√n is Maurer's (2004).
 
@@ -79,7 +79,7 @@ def pac_bayes_bound(empirical: Number, kl: Number, n: int, delta: float = 0.05) 
 def sampled_pac_bayes_bound(
     errors: Float[np.ndarray, " m"], kl: float, n: int, *, delta: float = 0.05, choices: int = 1
 ) -> float:
-    """The bound where E_Q R̂ is known only through the training errors of m independent draws from Q, n >= 8.
+    """The bound where E_Q R̂ is known only through the training errors of m independent draws from Q, n ≥ 8.
 
     With half of δ the training error of Q is at most kl⁻¹(mean error | ln(1/δ′)/m), with the other half its risk is at
     most kl⁻¹(that | (KL + ln(2√n/δ′))/n); δ′ = δ/(2 choices) where the best of several priors is reported (Langford
@@ -97,7 +97,7 @@ def sampled_pac_bayes_bound(
 
 
 def change_of_measure_gap(q: Float[np.ndarray, " m"], p: Float[np.ndarray, " m"], z: Float[np.ndarray, " m"]) -> float:
-    """KL(Q ‖ P) + ln E_P e^Z − E_Q Z >= 0 for finite distributions, 0 iff q ∝ p e^z; it is KL(Q ‖ P e^Z/E_P e^Z).
+    """KL(Q ‖ P) + ln E_P e^Z − E_Q Z ≥ 0 for finite distributions, 0 iff q ∝ p e^z; it is KL(Q ‖ P e^Z/E_P e^Z).
 
     Donsker and Varadhan 1975.
 

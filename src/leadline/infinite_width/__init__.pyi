@@ -18,7 +18,7 @@ from .dynamics.losses import (
     train_wide_on_loss as train_wide_on_loss,
 )
 from .dynamics.posterior import nngp_posterior as nngp_posterior
-from .dynamics.training import WidePrediction as WidePrediction, WideTraining as WideTraining, train_wide as train_wide
+from .dynamics.training import WideTraining as WideTraining, train_wide as train_wide
 from .gaussianity import energy_to_gaussian as energy_to_gaussian
 from .layers.branches import parallel as parallel, residual as residual
 from .layers.combinators import serial as serial

@@ -1,5 +1,5 @@
 from . import features as features, machines as machines
-from .algebra import Centred as Centred, Kernel as Kernel, Normalised as Normalised, diagonal_of as diagonal_of
+from .algebra import Centred as Centred, Kernel as Kernel, Normalised as Normalised
 from .approximations.fourier import (
     draw_fourier_features as draw_fourier_features,
     fourier_variance as fourier_variance,
@@ -13,7 +13,7 @@ from .approximations.low_rank import (
     ridge_leverage as ridge_leverage,
     uniform_landmarks as uniform_landmarks,
 )
-from .gram.gram_cost import choose_method as choose_method, gram_cost_of as gram_cost_of, require_gram as require_gram
+from .gram.gram_cost import choose_method as choose_method, gram_cost_of as gram_cost_of
 from .gram.sharding import sharded_gram as sharded_gram
 from .gram.tiles import gram as gram
 from .inner_product import (
@@ -40,6 +40,5 @@ from .strings.edit_distance import (
     relative_edit_similarity as relative_edit_similarity,
 )
 from .strings.subsequences import Subsequence as Subsequence
-from .validity.certificates import Hunt as Hunt
 from .validity.hunting import hunt as hunt
 from .validity.positivity import centre_gram as centre_gram, nearest_kernel as nearest_kernel, spectrum as spectrum

@@ -73,7 +73,7 @@ class Product(Kernel):
 
 
 class Scaled(Kernel):
-    """a k, a >= 0."""
+    """a k, a ≥ 0."""
 
     factor: Scalar
     kernel: Similarity

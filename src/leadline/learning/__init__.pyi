@@ -32,7 +32,6 @@ from .classification.softmax_loss import (
     cross_entropy as cross_entropy,
     log_softmax as log_softmax,
     multi_label_loss as multi_label_loss,
-    others_epsilon as others_epsilon,
     smooth_labels as smooth_labels,
     smoothing_optimum as smoothing_optimum,
     soft_maximum as soft_maximum,
@@ -41,7 +40,6 @@ from .classification.softmax_loss import (
     softmax_jacobian as softmax_jacobian,
 )
 from .importance import (
-    drop_one_rise as drop_one_rise,
     permutation_importance as permutation_importance,
     refit_importance as refit_importance,
     variable_importance as variable_importance,
@@ -49,7 +47,6 @@ from .importance import (
 from .loss_minimisers import fit_affine as fit_affine
 from .losses import (
     LOSSES as LOSSES,
-    LossCard as LossCard,
     absolute as absolute,
     epsilon_insensitive as epsilon_insensitive,
     exponential as exponential,
@@ -63,18 +60,12 @@ from .losses import (
     squared as squared,
     zero_one as zero_one,
 )
-from .memorisers import (
-    disagreements as disagreements,
-    memorise as memorise,
-    usable_columns as usable_columns,
-    usable_probability as usable_probability,
-)
+from .memorisers import memorise as memorise
 from .pruning import (
     apply_mask as apply_mask,
     magnitude_mask as magnitude_mask,
     random_mask as random_mask,
     train_masked as train_masked,
-    train_with_fresh_masks as train_with_fresh_masks,
 )
 from .regression.gaussian_model import (
     fit_gaussian as fit_gaussian,
@@ -98,17 +89,12 @@ from .regression.noise_models import (
 )
 from .regression.polynomial import legendre_features as legendre_features
 from .regression.quantile import (
-    crossings as crossings,
     discrete_quantile as discrete_quantile,
     invert_cdf as invert_cdf,
     quantile_regression as quantile_regression,
     rearrange as rearrange,
 )
-from .regression.random_features import (
-    draw_features as draw_features,
-    expansion_readout as expansion_readout,
-    fit_readout as fit_readout,
-)
+from .regression.random_features import draw_features as draw_features, fit_readout as fit_readout
 from .regression.ridge_path import ridge as ridge, ridge_fits as ridge_fits
 from .regression.sparse import (
     lasso as lasso,
@@ -132,37 +118,32 @@ from .risk.distributions import (
     draw_sample as draw_sample,
     logistic_distribution as logistic_distribution,
 )
-from .risk.erm import descend_risk as descend_risk, minimise_risk as minimise_risk, separated_count as separated_count
+from .risk.erm import minimise_risk as minimise_risk
 from .risk.error_terms import (
-    ascend_gap as ascend_gap,
     ball_minimum as ball_minimum,
     empirical_moments as empirical_moments,
     finite_error_terms as finite_error_terms,
     linear_error_terms as linear_error_terms,
     population_moments as population_moments,
-    projected_descent as projected_descent,
     uniform_gap as uniform_gap,
 )
 from .risk.hypotheses import (
     LinearClass as LinearClass,
     affine as affine,
     cosine_series as cosine_series,
-    monomial_coefficients as monomial_coefficients,
     polynomials as polynomials,
-    sign_labels as sign_labels,
 )
 from .risk.input_distributions import UniformInputs as UniformInputs
 from .risk.risk import (
     estimate_risk as estimate_risk,
     monte_carlo_risk as monte_carlo_risk,
     population_risk as population_risk,
-    risk_distribution as risk_distribution,
 )
-from .scaling import descent_curve as descent_curve, log_inputs as log_inputs, standardise as standardise
+from .scaling import standardise as standardise
 from .splits import (
     SealedPart as SealedPart,
     grouped_split as grouped_split,
     random_split as random_split,
     stratified_split as stratified_split,
 )
-from .tasks import Task as Task
+from .tasks import LearningTask as LearningTask

@@ -15,7 +15,7 @@ from .risk.hypotheses import LinearClass
 
 
 @dataclass(frozen=True)
-class Task:
+class LearningTask:
     """A task (F, L, A) with the distribution of its examples: the algorithm A maps any sample to a member of F.
 
     `hypotheses` is a class of functions linear in its parameters, `loss` one that `minimise_risk` knows; A is
@@ -24,7 +24,7 @@ class Task:
     >>> import jax
     >>> from leadline.learning import UniformInputs, RegressionDistribution, noise_distribution, polynomials
     >>> law = RegressionDistribution(lambda x: x[..., 0] ** 2, UniformInputs(), noise_distribution("gaussian", 1e-9))
-    >>> task = Task(law, polynomials(2))
+    >>> task = LearningTask(law, polynomials(2))
     >>> train, test = task.draw(20, 5, key=jax.random.key(0))
     >>> bool(abs(task.learn(train)(test.x) - test.y).max() < 1e-6)
     True

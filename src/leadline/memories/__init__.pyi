@@ -13,7 +13,6 @@ from .hopfield import (
     HopfieldNetwork as HopfieldNetwork,
     energy as energy,
     overlaps as overlaps,
-    sgn as sgn,
 )
 from .modern import (
     modern_energy as modern_energy,
@@ -23,12 +22,7 @@ from .modern import (
     retrieval_bound as retrieval_bound,
     separations as separations,
 )
-from .stability import (
-    basin_radius as basin_radius,
-    flip_exactly as flip_exactly,
-    flip_signs as flip_signs,
-    measure_stability as measure_stability,
-)
+from .stability import basin_radius as basin_radius, flip_signs as flip_signs, measure_stability as measure_stability
 from .storage import (
     add_pattern as add_pattern,
     hebbian as hebbian,

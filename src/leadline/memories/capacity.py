@@ -21,7 +21,7 @@ class CriticalPoint(NamedTuple):
 
 
 def _load_at(y: float) -> float:
-    """The load alpha at which y solves y (√(2 alpha) + (2/sqrt pi) exp(-y²)) = erf(y)."""
+    """The load α at which y solves y (√(2 α) + (2/√π) exp(-y²)) = erf(y)."""
     from scipy.special import erf
 
     return 0.5 * (erf(y) / y - 2 / np.sqrt(np.pi) * np.exp(-(y**2))) ** 2
@@ -39,7 +39,7 @@ def _critical_root() -> float:
 def critical_load() -> CriticalPoint:
     """The largest load with a mean-field retrieval state: alpha_c = 0.137906, where the overlap is 0.9674.
 
-    The load as a function of y = erf^{-1}(m) has one maximum; beyond it no root is left (Amit, Gutfreund and
+    The load as a function of y = erf⁻¹(m) has one maximum; beyond it no root is left (Amit, Gutfreund and
     Sompolinsky 1985, replica-symmetric, zero temperature).
 
     >>> point = critical_load()
@@ -54,7 +54,7 @@ def critical_load() -> CriticalPoint:
 
 def mean_field_overlap(load: float) -> float:
     """The overlap m = erf(y) of the state reached from a stored pattern, y the largest root of
-    y (√(2 alpha) + (2/sqrt pi) exp(-y²)) = erf(y), at load alpha = n/d; 0 above the critical load.
+    y (√(2 α) + (2/√π) exp(-y²)) = erf(y), at load α = n/d; 0 above the critical load.
 
     >>> [round(mean_field_overlap(alpha), 3) for alpha in (0.1, 0.12, 0.13, 0.14)]
     [0.998, 0.993, 0.987, 0.0]
@@ -67,7 +67,7 @@ def mean_field_overlap(load: float) -> float:
     lowest = _critical_root()
     if load > _load_at(lowest):
         return 0.0
-    # Beyond its maximum the load falls with y, and erf(y)/y < 1/y bounds the root: 1/(2 y²) > alpha.
+    # Beyond its maximum the load falls with y, and erf(y)/y < 1/y bounds the root: 1/(2 y²) > α.
     highest = max(1 / np.sqrt(2 * load), lowest)
     if _load_at(highest) >= load:
         return float(erf(highest))
@@ -80,7 +80,7 @@ def retrieved_overlaps(
     """Store n fair random patterns by Hebb's rule, start at stored patterns, run to the end: the final overlaps.
 
     For each n in `counts` and each of `sets` independent draws, the first `cues` patterns are the starting points of
-    asynchronous cyclic runs. One compiled loop for all n; exact in float32 for n d < 2^24.
+    asynchronous cyclic runs. One compiled loop for all n; exact in float32 for n d < 2²⁴.
 
     >>> import jax
     >>> final = retrieved_overlaps((10, 80), 200, sets=2, cues=10, key=jax.random.key(0))

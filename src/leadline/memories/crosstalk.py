@@ -11,7 +11,7 @@ from .hopfield import check_signs
 
 
 def crosstalk_sums(patterns: Num[Array | np.ndarray, "n d"]) -> Num[Array, "n d"]:
-    """d C_{t,i} = sum_{r != t} sum_{j != i} x_{r,i} x_{r,j} x_{t,j}: what the other patterns add to bit i of pattern t.
+    """d C_{t,i} = Σ_{r ≠ t} Σ_{j ≠ i} x_{r,i} x_{r,j} x_{t,j}: what the other patterns add to bit i of pattern t.
 
     Under Hebb's rule with zero diagonal, d Σⱼ w_ij x_{t,j} = (d-1) x_{t,i} + d C_{t,i}. Integer patterns give exact
     integers; the sums come from the n x n overlaps of the patterns, not from weights.
@@ -22,7 +22,7 @@ def crosstalk_sums(patterns: Num[Array | np.ndarray, "n d"]) -> Num[Array, "n d"
     """
     check_signs(patterns, "The patterns")
     patterns = jnp.asarray(patterns)
-    gram = jnp.fill_diagonal(patterns @ patterns.T, 0, inplace=False)  # Σⱼ x_{r,j} x_{t,j}, r != t
+    gram = jnp.fill_diagonal(patterns @ patterns.T, 0, inplace=False)  # Σⱼ x_{r,j} x_{t,j}, r ≠ t
     return gram @ patterns - (len(patterns) - 1) * patterns  # the term j = i is x_{t,i} for each r
 
 
@@ -79,7 +79,7 @@ def bit_flip_gaussian(
 
 
 def bit_flip_limit(load: float | Float[np.ndarray, " k"]) -> float | Float[np.ndarray, " k"]:
-    """The limit for d -> infinity at load alpha = n/d: Q(√(1/alpha)) = (1 - erf(√(1/(2 alpha))))/2.
+    """The limit for d → ∞ at load α = n/d: Q(√(1/α)) = (1 - erf(√(1/(2 α))))/2.
 
     >>> round(bit_flip_limit(1.0), 4)
     0.1587
@@ -102,7 +102,7 @@ def sample_unstable_bits(
     """Count the bits that one update turns round, in each of the first `observed` (all n) patterns of each set.
 
     Each of the `sets` is a new draw of n patterns of d fair signs, stored by Hebb's rule; sets are independent,
-    patterns within one nearly so. Exact in float32, for n d < 2^24. Calls with equal `slots` ≥ n share one compiled
+    patterns within one nearly so. Exact in float32, for n d < 2²⁴. Calls with equal `slots` ≥ n share one compiled
     function, whatever their n.
 
     >>> import jax

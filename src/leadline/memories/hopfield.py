@@ -20,7 +20,7 @@ def energy(
     states: Num[Array | np.ndarray, "*batch d"],
     bias: Num[Array | np.ndarray, " d"] | None = None,
 ) -> Num[Array, "*batch"]:
-    """H(X) = -1/2 sum_ij w_ij X_i X_j + Σᵢ bᵢ X_i, for any square matrix (nothing is assumed of it).
+    """H(X) = -1/2 Σᵢⱼ w_ij X_i X_j + Σᵢ bᵢ X_i, for any square matrix (nothing is assumed of it).
 
     >>> import jax.numpy as jnp
     >>> energy(jnp.array([[0.0, 1.0], [1.0, 0.0]]), jnp.array([[1.0, 1.0], [1.0, -1.0]])).tolist()
@@ -68,7 +68,7 @@ class Block(NamedTuple):
 
 
 class HopfieldNetwork(eqx.Module):
-    """States X in {-1, +1}^d with energy H(X) = -1/2 sum_ij w_ij X_i X_j + Σᵢ bᵢ X_i, w_ij = w_ji, w_ii = 0.
+    """States X in {-1, +1}^d with energy H(X) = -1/2 Σᵢⱼ w_ij X_i X_j + Σᵢ bᵢ X_i, w_ij = w_ji, w_ii = 0.
 
     The weights are a dense (d, d) matrix and are checked. For patterns stored by Hebb's rule or by projection,
     `FactoredHopfield` runs faster at n < d patterns.
@@ -126,7 +126,7 @@ class FactoredHopfield(eqx.Module):
     """The same network with W = u (Fᵀ F - diag(r)) for a factor F (n, d): memory and fields cost O(n d), not O(d²).
 
     Hebb's rule has F = patterns, u = 1/d, r_i = n. Its fields are then sums of integers divided once, so ties are exact
-    while n d < 2^24 in float32. The projection rule has F with orthonormal rows, u = 1. A smaller r keeps a
+    while n d < 2²⁴ in float32. The projection rule has F with orthonormal rows, u = 1. A smaller r keeps a
     self-coupling. Made by `hebbian_network` and `projection_network`.
 
     >>> import jax.numpy as jnp

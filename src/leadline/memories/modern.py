@@ -25,7 +25,7 @@ def modern_weights(patterns: Patterns, states: States, *, beta: Scale) -> Float[
 def modern_update(patterns: Patterns, states: States, *, beta: Scale) -> Float[Array, "b d"]:
     """ξ ← Xᵀ softmax(β X ξ), the patterns being the rows of X: never raises `modern_energy` (Ramsauer et al. 2021).
 
-    β = 0 gives the mean of all patterns, β -> ∞ the pattern with the largest inner product.
+    β = 0 gives the mean of all patterns, β → ∞ the pattern with the largest inner product.
 
     >>> patterns = jnp.array([[2.0, 0.0], [0.0, 2.0]])
     >>> modern_update(patterns, jnp.array([[1.5, 0.5]]), beta=4.0).round(2).tolist()

@@ -11,7 +11,7 @@ from .hopfield import FactoredHopfield, check_signs
 def hebbian_network(
     patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool = False, slots: int | None = None
 ) -> FactoredHopfield:
-    """Hebb's rule W = (1/d) sum_t x_t x_tᵀ, with the diagonal n/d removed unless `self_coupling`.
+    """Hebb's rule W = (1/d) Σₜ x_t x_tᵀ, with the diagonal n/d removed unless `self_coupling`.
 
     The network keeps the patterns instead of W: a field costs O(n) given the overlaps, and ties are exact. Networks of
     equal `slots` ≥ n (empty ones stay without effect) share one compiled run, whatever their n.
@@ -32,7 +32,7 @@ def hebbian_network(
 
 
 def hebbian(patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool = False) -> Float[Array, "d d"]:
-    """The weight matrix of Hebb's rule, W = (1/d) sum_t x_t x_tᵀ with the diagonal set to 0 (unless `self_coupling`).
+    """The weight matrix of Hebb's rule, W = (1/d) Σₜ x_t x_tᵀ with the diagonal set to 0 (unless `self_coupling`).
 
     >>> import jax.numpy as jnp
     >>> hebbian(jnp.array([[1.0, -1.0], [1.0, 1.0], [1.0, 1.0]])).tolist()
@@ -71,7 +71,7 @@ def projection_network(patterns: Num[Array | np.ndarray, "n d"]) -> FactoredHopf
 
 
 def projection(patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool = False) -> Float[Array, "d d"]:
-    """The pseudo-inverse rule W = Pᵀ (P Pᵀ)^{-1} P, with the diagonal removed unless `self_coupling`.
+    """The pseudo-inverse rule W = Pᵀ (P Pᵀ)⁻¹ P, with the diagonal removed unless `self_coupling`.
 
     P has the patterns as rows, which must be linearly independent. W x_t = x_t before the diagonal is removed; after
     it x_{t,i} hᵢ = 1 - W_ii, so that every pattern stays a fixed point while max_i W_ii < 1, up to n < d patterns
@@ -102,7 +102,7 @@ def _hebbian_term(weights: Float[Array, "d d"], pattern: Num[Array | np.ndarray,
 def _orthonormal_rows(patterns: Num[Array | np.ndarray, "n d"]) -> Float[Array, "n d"]:
     patterns = _as_patterns(patterns)
     n, d = patterns.shape
-    # Pᵀ = Q R gives Pᵀ (P Pᵀ)^{-1} P = Q Qᵀ without squaring the condition number of P.
+    # Pᵀ = Q R gives Pᵀ (P Pᵀ)⁻¹ P = Q Qᵀ without squaring the condition number of P.
     q, r = jnp.linalg.qr(patterns.T)
     if not isinstance(r, Tracer):
         new_direction = np.abs(np.diag(np.asarray(r)))  # distance of each pattern from the span of those before it

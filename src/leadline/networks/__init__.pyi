@@ -11,10 +11,10 @@ from .activations import (
     leaky_relu as leaky_relu,
     preimage as preimage,
 )
-from .architectures.dense_connections import DenseNetwork as DenseNetwork, dense_weight_count as dense_weight_count
+from .architectures.dense_connections import DenseNetwork as DenseNetwork
 from .architectures.fully_connected import MLP as MLP
 from .architectures.graphs import DagNetwork as DagNetwork, mlp_graph as mlp_graph
-from .architectures.heads import TaskHead as TaskHead, head_width as head_width
+from .architectures.heads import TaskHead as TaskHead
 from .architectures.image_classifiers import ConvClassifier as ConvClassifier, accuracy as accuracy
 from .architectures.linear_networks import linear_network as linear_network
 from .architectures.output_codes import (
@@ -30,16 +30,11 @@ from .features import (
     effective_rank as effective_rank,
     feature_statistics as feature_statistics,
     layer_features as layer_features,
-    principal_plane as principal_plane,
     probe_accuracy as probe_accuracy,
 )
 from .flattening import flatten_parameters as flatten_parameters
 from .initialisers import initialiser as initialiser, weight_moment as weight_moment
-from .jacobian_rank import (
-    effective_parameters as effective_parameters,
-    parameter_jacobian as parameter_jacobian,
-    two_layer_rank as two_layer_rank,
-)
+from .jacobian_rank import effective_parameters as effective_parameters, parameter_jacobian as parameter_jacobian
 from .norm_duality import dual_exponent as dual_exponent, dual_maximiser as dual_maximiser
 from .parameter_counts import (
     layer_costs as layer_costs,
@@ -56,11 +51,7 @@ from .signal.mean_field import (
     length_map as length_map,
 )
 from .signal.saturation import unit_activity as unit_activity
-from .signal.signal import (
-    gradient_slopes as gradient_slopes,
-    measure_signal as measure_signal,
-    predict_signal as predict_signal,
-)
+from .signal.signal import measure_signal as measure_signal, predict_signal as predict_signal
 from .symmetry.conversions import mlp_from_affine as mlp_from_affine, relu_to_absolute as relu_to_absolute
 from .symmetry.matching import (
     barrier as barrier,
@@ -74,4 +65,4 @@ from .symmetry.symmetries import (
     random_permutations as random_permutations,
     rescale_units as rescale_units,
 )
-from .transfer import partition_at as partition_at, refit_head as refit_head, with_features as with_features
+from .transfer import refit_head as refit_head, with_features as with_features

@@ -27,7 +27,7 @@ class Activation:
     limits: tuple[float, float]  # of φ at -∞ and +∞; nan where there is none
     values: tuple[float, float]  # infimum and supremum of φ
     lipschitz: float  # sup |φ'|; inf for a jump
-    monotone: Literal["strictly", "weakly", "no"]  # φ(s) < φ(t), or φ(s) <= φ(t), for all s < t
+    monotone: Literal["strictly", "weakly", "no"]  # φ(s) < φ(t), or φ(s) ≤ φ(t), for all s < t
     homogeneous: bool = False  # φ(a t) = a φ(t) for all a > 0
     odd: bool = False
     kinks: tuple[float, ...] = ()

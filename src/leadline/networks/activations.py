@@ -113,7 +113,7 @@ def swish_derivative(z: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def heaviside(z: Float[Array, "..."], *, closed: bool = False) -> Float[Array, "..."]:
-    """1{z > 0}, or 1{z >= 0} if `closed`. Its derivative is 0 wherever it has one.
+    """1{z > 0}, or 1{z ≥ 0} if `closed`. Its derivative is 0 wherever it has one.
 
     >>> heaviside(jnp.array([-1.0, 0.0, 1.0])).tolist(), float(heaviside(jnp.asarray(0.0), closed=True))
     ([0.0, 0.0, 1.0], 1.0)
@@ -123,7 +123,7 @@ def heaviside(z: Float[Array, "..."], *, closed: bool = False) -> Float[Array, "
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def straight_through(z: Float[Array, "..."], width: float = 1.0) -> Float[Array, "..."]:
-    """1{z > 0} with a made-up derivative: 1 for |z| <= width and 0 beyond; `width=float("inf")` gives 1 everywhere.
+    """1{z > 0} with a made-up derivative: 1 for |z| ≤ width and 0 beyond; `width=float("inf")` gives 1 everywhere.
 
     A surrogate that lets a gradient through a threshold (Bengio, Léonard and Courville 2013).
 

@@ -1,9 +1,5 @@
 from . import agents as agents, coding as coding
-from .boolean import (
-    ThresholdNetwork as ThresholdNetwork,
-    compile_truth_table as compile_truth_table,
-    compiled_share as compiled_share,
-)
+from .boolean import ThresholdNetwork as ThresholdNetwork, compile_truth_table as compile_truth_table
 from .brain import budget as budget
 from .hodgkin_huxley import HodgkinHuxley as HodgkinHuxley
 from .integrate_and_fire import IntegrateAndFire as IntegrateAndFire

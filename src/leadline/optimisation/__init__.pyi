@@ -7,18 +7,11 @@ from .bounds.lower_bounds import (
     first_order_lower_bound as first_order_lower_bound,
 )
 from .bounds.momentum_spectrum import (
-    companion as companion,
-    measured_factor as measured_factor,
     mode_path as mode_path,
     momentum_alignment as momentum_alignment,
-    oscillation_angle as oscillation_angle,
     worst_factor as worst_factor,
 )
-from .bounds.pair_inequalities import (
-    inequality_table as inequality_table,
-    pair_table as pair_table,
-    tabulate_pairs as tabulate_pairs,
-)
+from .bounds.pair_inequalities import inequality_table as inequality_table, pair_table as pair_table
 from .bounds.rate_bounds import (
     gd_convex_bound as gd_convex_bound,
     gd_pl_bound as gd_pl_bound,
@@ -29,7 +22,7 @@ from .bounds.rate_bounds import (
     nesterov_steps as nesterov_steps,
     nesterov_strongly_convex_bound as nesterov_strongly_convex_bound,
 )
-from .bounds.step_bounds import adam_step_bound as adam_step_bound, spike_step as spike_step
+from .bounds.step_bounds import adam_step_bound as adam_step_bound
 from .bounds.step_limits import check_step as check_step, growth_factor as growth_factor
 from .instruments.convergence import convergence_order as convergence_order
 from .instruments.convergence_measures import (
@@ -55,12 +48,7 @@ from .instruments.measured_constants import (
 )
 from .instruments.sharpness_paths import sharpness_path as sharpness_path
 from .instruments.span_test import check_span as check_span, span_residuals as span_residuals
-from .instruments.step_directions import directions_of_steps as directions_of_steps
-from .objectives.any_loss import (
-    FlatLoss as FlatLoss,
-    evaluate_points as evaluate_points,
-    flat_objective as flat_objective,
-)
+from .objectives.any_loss import flat_objective as flat_objective
 from .objectives.feature_scaling import condition_of_features as condition_of_features
 from .objectives.log_cosh import LogCoshBowl as LogCoshBowl
 from .objectives.nonconvex import DoubleWell as DoubleWell, Himmelblau as Himmelblau, Rosenbrock as Rosenbrock
@@ -83,11 +71,7 @@ from .rules.adaptive_rules import (
     respond as respond,
     uncorrected_adam as uncorrected_adam,
 )
-from .rules.diagonal_scaling import (
-    running_squares as running_squares,
-    scaled_direction as scaled_direction,
-    squared_gradient_diagonal as squared_gradient_diagonal,
-)
+from .rules.diagonal_scaling import running_squares as running_squares
 from .rules.gradient_free import (
     descend_without_gradient as descend_without_gradient,
     estimate_gradient as estimate_gradient,
@@ -102,11 +86,9 @@ from .rules.momentum_forms import (
     growing_schedule as growing_schedule,
     heavy_ball_one_line as heavy_ball_one_line,
     heavy_ball_velocity as heavy_ball_velocity,
-    look_ahead_points as look_ahead_points,
     nesterov_two_line as nesterov_two_line,
 )
 from .rules.momentum_rules import (
-    GrowingMomentum as GrowingMomentum,
     heavy_ball as heavy_ball,
     heavy_ball_tuning as heavy_ball_tuning,
     nesterov as nesterov,
@@ -124,13 +106,10 @@ from .rules.preconditioning import (
     preconditioned_condition as preconditioned_condition,
     preconditioner as preconditioner,
     scale_by_matrix as scale_by_matrix,
-    symmetric_power as symmetric_power,
 )
-from .runs.basins_of_attraction import nearest_limits as nearest_limits
 from .runs.descent import (
     descend as descend,
     gradient_path as gradient_path,
-    losses_until as losses_until,
     steps_to_reach as steps_to_reach,
     tunable as tunable,
 )
@@ -143,17 +122,6 @@ from .runs.momentum_flows import (
     vanishing_friction_mode as vanishing_friction_mode,
 )
 from .runs.newton_minimum import newton_minimum as newton_minimum
-from .runs.online import (
-    average_regret as average_regret,
-    drifting_slopes as drifting_slopes,
-    play_online as play_online,
-)
+from .runs.online import average_regret as average_regret, play_online as play_online
 from .runs.quadratic_descent import steepest_path as steepest_path
-from .runs.stress_runs import (
-    best_size as best_size,
-    ends_from as ends_from,
-    hitting_sweep as hitting_sweep,
-    largest_stable as largest_stable,
-    outside as outside,
-    step_sweep as step_sweep,
-)
+from .runs.stress_runs import step_sweep as step_sweep

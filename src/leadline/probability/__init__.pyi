@@ -6,11 +6,7 @@ from .distributions import (
     Poisson as Poisson,
     bernoulli as bernoulli,
 )
-from .divergences import (
-    density_divergence as density_divergence,
-    divergence as divergence,
-    divergence_terms as divergence_terms,
-)
+from .divergences import density_divergence as density_divergence, divergence as divergence
 from .information import (
     differential_entropy as differential_entropy,
     entropy as entropy,
@@ -19,6 +15,6 @@ from .information import (
     kl_from_samples as kl_from_samples,
     nearest_gaussian as nearest_gaussian,
 )
-from .permutations import permutation_fault as permutation_fault, permutation_order as permutation_order
-from .polynomials import bernstein_polynomial as bernstein_polynomial, largest_error as largest_error
+from .permutations import permutation_order as permutation_order
+from .polynomials import bernstein_polynomial as bernstein_polynomial
 from .tail_bounds import hoeffding_bound as hoeffding_bound, markov_bound as markov_bound

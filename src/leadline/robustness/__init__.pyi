@@ -1,7 +1,6 @@
-from .accuracy_brackets import accuracy_bracket as accuracy_bracket, half_radius as half_radius
+from .accuracy_brackets import accuracy_bracket as accuracy_bracket
 from .activation_regions import exact_radius as exact_radius
 from .attacks.attack_radii import (
-    best_of as best_of,
     deepfool_radii as deepfool_radii,
     pgd_radii as pgd_radii,
     radius_curve as radius_curve,
@@ -16,17 +15,16 @@ from .attacks.gradient_attacks import (
 )
 from .attacks.norm_projections import (
     p_norm as p_norm,
-    project as project,
     random_in_ball as random_in_ball,
     steepest_direction as steepest_direction,
 )
 from .certificates.interval_bounds import NoIntervalRule as NoIntervalRule, interval_outputs as interval_outputs
-from .certificates.interval_certificates import certified as certified, interval_margins as interval_margins
+from .certificates.interval_certificates import interval_margins as interval_margins
 from .certificates.lipschitz_certificates import (
     lipschitz_bracket as lipschitz_bracket,
     lipschitz_radii as lipschitz_radii,
 )
 from .linear_distances import boundary_distances as boundary_distances
-from .linear_heads import HeadCheck as HeadCheck, check_head as check_head
+from .linear_heads import check_head as check_head
 from .loss_brackets import robust_loss_bracket as robust_loss_bracket
 from .robust_training import adversarial_training as adversarial_training, interval_training as interval_training

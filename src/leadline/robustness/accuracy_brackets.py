@@ -56,7 +56,7 @@ def accuracy_bracket(
 ) -> AccuracyBracket:
     """FGSM and PGD at every radius, and the largest radius that interval bounds certify for each input.
 
-    The truth lies between: certified radius <= true radius <= radius of the smallest change found, for every input.
+    The truth lies between: certified radius ≤ true radius ≤ radius of the smallest change found, for every input.
 
     >>> import jax
     >>> w, x, apply = jnp.array([[0.0, 0.0], [1.0, -2.0]]), jnp.array([[1.0, 0.0]]), lambda w, x: x @ w.T

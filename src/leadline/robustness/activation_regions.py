@@ -25,7 +25,7 @@ def exact_radius(
 ) -> ExactRadius:
     """min ‖z - x‖₂ over inputs z that a ReLU network gives another class than `label` (by default that of x).
 
-    The network is affine in each region of one activation pattern, a polyhedron {Gz >= h}: the nearest point of it
+    The network is affine in each region of one activation pattern, a polyhedron {Gz ≥ h}: the nearest point of it
     where a class k is at least as high as the label is a quadratic programme, here least-distance programming by
     nonnegative least squares (Lawson and Hanson 1974, chapter 23). Regions are visited from the nearest on, each
     reached by flipping one unit of its neighbour, until the next is farther than what was found: exact, and for a few
@@ -74,7 +74,7 @@ def exact_radius(
 def nearest_point(
     x: Float[np.ndarray, " d"], rows: Float[np.ndarray, "m d"], limits: Float[np.ndarray, " m"]
 ) -> Float[np.ndarray, " d"] | None:
-    """The point of {z: rows z >= limits} nearest to x, or None where there is none.
+    """The point of {z: rows z ≥ limits} nearest to x, or None where there is none.
 
     >>> nearest_point(np.zeros(2), np.array([[1.0, 0.0]]), np.array([2.0])).round(9).tolist()
     [2.0, 0.0]
@@ -116,7 +116,7 @@ def _pattern(weights: list[np.ndarray], biases: list[np.ndarray], x: np.ndarray)
 
 
 def _region(weights: list[np.ndarray], biases: list[np.ndarray], pattern: tuple[bool, ...]) -> tuple:
-    """{z: rows z >= limits} with this activation pattern, and the scores slope z + offset in it."""
+    """{z: rows z ≥ limits} with this activation pattern, and the scores slope z + offset in it."""
     slope, offset = np.eye(weights[0].shape[1]), np.zeros(weights[0].shape[1])
     rows, limits, start = [], [], 0
     for w, b in zip(weights[:-1], biases[:-1], strict=True):

@@ -16,7 +16,7 @@ from .certificates.lipschitz_certificates import LipschitzBracket
 
 
 class LossBracket(NamedTuple):
-    """lower <= max loss <= upper, for each input; `attacked` where an attack changed the class, `certified` where no
+    """lower ≤ max loss ≤ upper, for each input; `attacked` where an attack changed the class, `certified` where no
     change can. Robust accuracy lies in [certified.mean(), 1 - attacked.mean()]."""
 
     lower: Float[np.ndarray, " n"]

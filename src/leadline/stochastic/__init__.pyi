@@ -5,12 +5,11 @@ from .averaging import (
     PolynomialWeight as PolynomialWeight,
     average_path as average_path,
     averaged_parameters as averaged_parameters,
-    explicit_weights as explicit_weights,
     with_average as with_average,
 )
 from .moments.kesten import hill_estimate as hill_estimate, kesten_moment as kesten_moment
 from .moments.moments import LeastSquaresMoments as LeastSquaresMoments
-from .moments.quadratic_floors import FloorCheck as FloorCheck, quadratic_floor as quadratic_floor
+from .moments.quadratic_floors import quadratic_floor as quadratic_floor
 from .moments.scalar_recursion import affine_recurrence as affine_recurrence, scalar_moments as scalar_moments
 from .moments.second_moments import (
     second_moment_envelope as second_moment_envelope,
@@ -24,30 +23,22 @@ from .problems.finite_sum import (
     finite_logistic as finite_logistic,
     finite_softmax as finite_softmax,
     least_squares_sum as least_squares_sum,
-    six_points as six_points,
 )
-from .problems.linear_loss import LinearLoss as LinearLoss, logistic_of_score as logistic_of_score
+from .problems.linear_loss import LinearLoss as LinearLoss
 from .problems.oracle_problems import (
     Newsvendor as Newsvendor,
     NoisyShortestPath as NoisyShortestPath,
     StochasticProblem as StochasticProblem,
     solve_by_sgd as solve_by_sgd,
 )
-from .problems.sgd_models import gaussian_model_run as gaussian_model_run, gaussian_step as gaussian_step
 from .problems.softmax_sgd import measured_floor as measured_floor, softmax_equilibrium as softmax_equilibrium
 from .runs.ensembles import ensemble_band as ensemble_band
 from .runs.index_streams import draw_indices as draw_indices, index_stream as index_stream
 from .runs.line_search_sgd import armijo_rule as armijo_rule, line_search_run as line_search_run
-from .runs.plateau import drop_on_plateau as drop_on_plateau, fall_p_value as fall_p_value
+from .runs.plateau import drop_on_plateau as drop_on_plateau
 from .runs.rule_runs import rule_run as rule_run
 from .runs.sgd import sgd_run as sgd_run
-from .runs.short_continuations import (
-    Continuation as Continuation,
-    LossAround as LossAround,
-    SegmentDrop as SegmentDrop,
-    continue_sgd as continue_sgd,
-    tree_dot as tree_dot,
-)
+from .runs.short_continuations import continue_sgd as continue_sgd
 from .runs.sign_descent import (
     bits_per_step as bits_per_step,
     error_feedback as error_feedback,
@@ -72,12 +63,5 @@ from .variance_reduction.control_variates import (
 from .variance_reduction.next_directions import (
     buffered_directions as buffered_directions,
     snapshot_directions as snapshot_directions,
-    total_variance as total_variance,
 )
-from .variance_reduction.variance_reduced import (
-    empty_buffer as empty_buffer,
-    filled_buffer as filled_buffer,
-    sag as sag,
-    saga as saga,
-    svrg as svrg,
-)
+from .variance_reduction.variance_reduced import sag as sag, saga as saga, svrg as svrg

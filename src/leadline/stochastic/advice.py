@@ -127,7 +127,7 @@ def advise(
     ρ = (√κ − 1)/(√κ + 1). Batches: the smallest b for which a step near 1/L has its floor η tr C/4b below half the
     accuracy, b = tr C/(2εL), so that no batch needs fewer steps for the same number of gradients.
 
-    >>> from leadline.stochastic import six_points
+    >>> from leadline.stochastic.problems.finite_sum import six_points
     >>> advice = advise(six_points(), jnp.zeros(1), accuracy=0.02)
     >>> advice.certified, advice.batches.batch, round(advice.batches.step, 3)
     (True, 5, 0.905)
@@ -261,7 +261,7 @@ def follow(
 ) -> Followed:
     """Run a plan for `num_steps` steps from `start` and look at the whole loss about `looks` times.
 
-    >>> from leadline.stochastic import six_points
+    >>> from leadline.stochastic.problems.finite_sum import six_points
     >>> plan = Plan("SGD", 0.5, 0.0, 2, 20, 0.0)
     >>> run = follow(plan, six_points(), jnp.zeros(1), num_steps=20, looks=4, key=jax.random.key(0))
     >>> run.steps.tolist()

@@ -4,7 +4,6 @@ from .instrument import Instrument as Instrument, Meaning as Meaning, NotApplica
 from .named_functions import named_function as named_function
 from .report import Report as Report, run_study as run_study
 from .report_page import comparison_html as comparison_html
-from .studying import study as study
 from .subject import Rows as Rows, Subject as Subject, TrainingHistory as TrainingHistory
 from .subject_making import as_subject as as_subject
 from .subject_sources import SubjectRequest as SubjectRequest, built_in as built_in, open_subject as open_subject

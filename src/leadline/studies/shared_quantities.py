@@ -1,7 +1,15 @@
 """What more than one instrument needs of a subject: computed once, when it is first asked for."""
 
 from functools import cached_property
-from typing import Any
+
+from leadline._network import Apply
+from leadline.bayes.last_layers import LastLayer
+from leadline.curvature.operators.operator import Operator
+from leadline.curvature.spectra.lanczos import Eigenpairs
+from leadline.networks.dissection.dissecting import Dissection
+from leadline.robustness.certificates.lipschitz_certificates import LipschitzBracket
+from leadline.stochastic.noise.streamed_gradients import StreamedNoise
+from leadline.tangent.averaged_kernels import AveragedKernels
 
 from .subject import Subject
 
@@ -13,7 +21,7 @@ class SharedQuantities:
         self.subject = subject
 
     @cached_property
-    def dissection(self) -> Any:
+    def dissection(self) -> Dissection:
         """The network taken apart: its layers, its chain of maps or why it is none (`dissection.Dissection`)."""
         from leadline.networks import dissection
 
@@ -21,7 +29,7 @@ class SharedQuantities:
         return dissection.dissect(s.apply, s.params, s.sample.inputs)
 
     @cached_property
-    def hessian(self) -> Any:
+    def hessian(self) -> Operator:
         """The Hessian of the mean loss on the sampled rows, as an operator."""
         from leadline import curvature
 
@@ -29,35 +37,35 @@ class SharedQuantities:
         return curvature.hessian(s.row_losses, s.params, *s.sample, batch=256)
 
     @cached_property
-    def hessian_top(self) -> Any:
+    def hessian_top(self) -> Eigenpairs:
         """The largest eigenpairs of `hessian` (`curvature.Eigenpairs`): about twice as many as outputs, 10 to 42."""
         import warnings
 
-        from leadline import curvature
+        from leadline.curvature.operators.dense_operator import dense_if_small
 
-        h, wanted = curvature.dense_if_small(self.hessian), min(max(2 * self.subject.outputs + 2, 10), 42)
+        h, wanted = dense_if_small(self.hessian), min(max(2 * self.subject.outputs + 2, 10), 42)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what has not converged is marked, and its residual is known
             return h.top(min(wanted, h.size), max_steps=400, tolerance=1e-4, basis=max(2 * wanted + 20, 50))
 
     @cached_property
-    def tangent_kernel(self) -> Any:
+    def tangent_kernel(self) -> AveragedKernels:
         """`tangent.AveragedKernels` of the first 200 rows of the sample: now, and before training where known."""
-        from leadline.tangent import AveragedKernels, averaged_ntk
+        from leadline.tangent import averaged_ntk
 
         s, x, f = self.subject, self.subject.sample.inputs[:200], self._single_score
         here, start = (None if p is None else averaged_ntk(f, p, x) for p in (s.params, s.past.start))
         return AveragedKernels(here, start)
 
     @cached_property
-    def last_layer(self) -> Any:
-        """The last linear layer (`bayes.LastLayer`), or None; of the single score where two classes have one."""
+    def last_layer(self) -> LastLayer | None:
+        """The last linear layer or None; of the single score where two classes have one."""
         from leadline import bayes
 
         return bayes.find_last_layer(self._single_score, self.subject.params, self.subject.sample.inputs)
 
     @property
-    def _single_score(self) -> Any:
+    def _single_score(self) -> Apply:
         """The network without the constant score that makes two of one, which has no gradient."""
         from .subject_making import TwoScores
 
@@ -65,7 +73,7 @@ class SharedQuantities:
         return apply.apply if isinstance(apply, TwoScores) else apply
 
     @cached_property
-    def lipschitz(self) -> Any:
+    def lipschitz(self) -> LipschitzBracket:
         """`robustness.LipschitzBracket`: the Lipschitz constant from below and, where the network is a chain, above."""
         from leadline.robustness import lipschitz_bracket
 
@@ -75,7 +83,7 @@ class SharedQuantities:
         )
 
     @cached_property
-    def noise(self) -> Any:
+    def noise(self) -> StreamedNoise:
         """The noise of single gradients on the sampled rows, as `stochastic.StreamedNoise`: tr C, ‖g‖², tr C/‖g‖²."""
         from leadline import stochastic
 

@@ -23,7 +23,7 @@ FEWEST = 20  # training rows of a study
 
 
 class FlatOutputs(eqx.Module):
-    """apply(params, inputs) -> (n, k) from a network whose outputs may have any shape.
+    """apply(params, inputs) → (n, k) from a network whose outputs may have any shape.
 
     `shape` is the shape in which the network takes an example, where it is not that of the data.
     """

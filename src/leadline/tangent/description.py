@@ -19,7 +19,7 @@ from .products import ntk_product
 
 @dataclass(frozen=True)
 class NTKReport:
-    """λ_1 >= λ_2 >= ... of K = J Jᵀ and what follows from them.
+    """λ_1 ≥ λ_2 ≥ ... of K = J Jᵀ and what follows from them.
 
     Under gradient flow on ½ Σ r² the residual's part along the i-th eigenvector decays as exp(-λ_i t): the eigenvalues
     are the predicted rates. `weights` are the shares of the labels along the eigenvectors, `shares` those of the layers

@@ -6,7 +6,8 @@ import pytest
 from documented_json import schema, strict
 
 from leadline.cli.commands.advise import _record
-from leadline.stochastic import advise, six_points
+from leadline.stochastic import advise
+from leadline.stochastic.problems.finite_sum import six_points
 
 RECIPE = """
 data = {name = "digits", images = 200}

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from leadline import curvature
+from leadline.curvature.operators.dense_operator import dense_if_small
+from leadline.curvature.operators.row_curvatures import curvatures_by_row
 
 
 def test_small_operators_held_as_matrices_have_the_spectrum_of_the_matrix():
@@ -18,16 +20,16 @@ def test_small_operators_held_as_matrices_have_the_spectrum_of_the_matrix():
     apart = curvature.OperatorDifference(first, second)
     np.testing.assert_allclose(apart(jnp.ones(12)), (A - B) @ np.ones(12))
     np.testing.assert_allclose(curvature.top(apart, 1).values[0], np.linalg.eigvalsh(A - B)[-1])
-    assert curvature.dense_if_small(first, most=5) is first
+    assert dense_if_small(first, most=5) is first
 
 
 def test_curvatures_by_row_are_second_derivatives_along_the_direction():
     rng = np.random.default_rng(1)
     x, v, w = rng.normal(size=(6, 3)), rng.normal(size=3), rng.normal(size=3)
-    found = curvature.curvatures_by_row(lambda w, x: jnp.sin(x @ w), jnp.asarray(w), v, x)
+    found = curvatures_by_row(lambda w, x: jnp.sin(x @ w), jnp.asarray(w), v, x)
     np.testing.assert_allclose(found, -np.sin(x @ w) * (x @ v) ** 2, rtol=1e-10)
     with pytest.raises(ValueError, match="length 3"):
-        curvature.curvatures_by_row(lambda w, x: x @ w, jnp.asarray(w), np.ones(2), x)
+        curvatures_by_row(lambda w, x: x @ w, jnp.asarray(w), np.ones(2), x)
 
 
 def test_outliers_end_at_the_widest_gap_above_a_thousandth():

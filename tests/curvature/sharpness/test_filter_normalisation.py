@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from leadline import curvature
+from leadline.curvature.sharpness.filter_normalisation import filter_variances
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_direction_that_is_zero_in_a_filter_stays_zero(params):
 
 def test_random_directions_have_the_variances_that_are_said(params):
     drawn = curvature.random_filter_directions(params, 4000, key=jax.random.key(0), biases="normalise")
-    variances = curvature.filter_variances(params, biases="normalise")
+    variances = filter_variances(params, biases="normalise")
     for name in ("kernel", "bias"):
         measured = np.asarray(drawn[name]).reshape(4000, -1)
         said = np.asarray(variances[name]).ravel()

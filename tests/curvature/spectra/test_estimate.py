@@ -1,5 +1,4 @@
-from leadline.curvature import exact_estimate
-from leadline.curvature.spectra.estimate import Estimate
+from leadline.curvature.spectra.estimate import Estimate, exact_estimate
 
 
 def test_an_interval_holds_what_lies_in_it_and_says_so_in_words():

@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 
 from leadline.kernels import features
+from leadline.kernels.features.boxes import random_boxes
+from leadline.kernels.features.similarity import similarity_auc
 
 RNG = np.random.default_rng(0)
 
@@ -58,7 +60,7 @@ def test_box_features_count_the_share_of_marked_pixels():
 def test_random_boxes_are_uniform_over_all():
     from scipy.stats import chisquare
 
-    drawn = features.random_boxes(3, 20_000, key=jax.random.key(0))
+    drawn = random_boxes(3, 20_000, key=jax.random.key(0))
     boxes, counts = np.unique(drawn, axis=0, return_counts=True)
     assert len(boxes) == features.box_count(3)
     assert chisquare(counts).pvalue > 1e-3
@@ -83,7 +85,7 @@ def test_similarity_auc_against_all_pairs_of_pairs():
         for j in range(i):
             (same if labels[i] == labels[j] else other).append(unit[i] @ unit[j])
     wins = np.mean([[a > b for b in other] for a in same])
-    assert features.similarity_auc(rows, labels) == pytest.approx(wins, abs=1e-12)
+    assert similarity_auc(rows, labels) == pytest.approx(wins, abs=1e-12)
     assert features.centred_cosine(np.ones((3, 2))).max() == 0
     with pytest.raises(ValueError, match="one for each row"):
-        features.similarity_auc(rows, labels[:5])
+        similarity_auc(rows, labels[:5])

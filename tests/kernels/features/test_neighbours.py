@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
 
-from leadline.kernels import features
-from leadline.kernels.features.neighbours import asymptotic_neighbour_distance, mean_neighbour_distance
+from leadline.kernels.features.neighbours import (
+    asymptotic_neighbour_distance,
+    mean_neighbour_distance,
+    torus_neighbour_distances,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -11,8 +14,8 @@ def test_distances_against_all_pairs():
     points = RNG.random((40, 3))
     step = np.abs(points[:, None] - points[None])
     pairs = np.linalg.norm(np.minimum(step, 1 - step), axis=-1) + 9 * np.eye(40)
-    np.testing.assert_allclose(features.torus_neighbour_distances(points), pairs.min(1), rtol=1e-12)
-    np.testing.assert_allclose(features.torus_neighbour_distances(points, 5), pairs.min(1)[:5], rtol=1e-12)
+    np.testing.assert_allclose(torus_neighbour_distances(points), pairs.min(1), rtol=1e-12)
+    np.testing.assert_allclose(torus_neighbour_distances(points, 5), pairs.min(1)[:5], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +32,7 @@ def test_exact_mean_of_two_points(dim, expected):
 
 @pytest.mark.parametrize("dim", [2, 6])
 def test_exact_mean_against_simulation_where_balls_leave_the_cube(dim):
-    distances = [features.torus_neighbour_distances(RNG.random((4, dim)), 1)[0] for _ in range(3000)]
+    distances = [torus_neighbour_distances(RNG.random((4, dim)), 1)[0] for _ in range(3000)]
     error = np.std(distances) / 3000**0.5
     assert abs(np.mean(distances) - mean_neighbour_distance(4, dim)) < 4 * error
 
@@ -42,6 +45,6 @@ def test_asymptotic_formula_is_the_limit(dim):
 
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match=r"\[0, 1\)"):
-        features.torus_neighbour_distances(np.array([[0.5], [1.0]]))
+        torus_neighbour_distances(np.array([[0.5], [1.0]]))
     with pytest.raises(ValueError, match="2 or more"):
         mean_neighbour_distance(1, 2)

@@ -5,6 +5,7 @@ import optax
 import pytest
 
 from leadline.kernels import features
+from leadline.kernels.features.two_layer import two_layer_loss
 from leadline.networks import MLP
 from leadline.training import minimise
 
@@ -17,7 +18,7 @@ RUN = {"num_steps": 40, "rate": 0.05, "decay": 0.1, "snapshots": 4}
 def test_it_is_adam_with_weight_decay_on_the_mean_loss():
     run = features.train_two_layer(START, X, Y, **RUN)
     end, losses = minimise(
-        features.two_layer_loss, START, optax.adamw(0.05, weight_decay=0.1), 40, jnp.asarray(X), jnp.asarray(Y)
+        two_layer_loss, START, optax.adamw(0.05, weight_decay=0.1), 40, jnp.asarray(X), jnp.asarray(Y)
     )
     np.testing.assert_allclose(run.losses, losses, rtol=1e-9)
     for ours, theirs in zip(jax.tree.leaves(run.network), jax.tree.leaves(end), strict=True):

@@ -21,7 +21,7 @@ def test_with_the_linear_kernel_it_is_the_perceptron(sample, order, tie):
     x, y = sample
     key = jax.random.key(3)
     run = machines.kernel_perceptron(kernels.Linear(), x, y, order=order, tie=tie, key=key)
-    twin = perceptrons.fit(x, y, order=order, tie=tie, key=key)
+    twin = perceptrons.learn(x, y, order=order, tie=tie, key=key)
     for name in ("updates", "converged", "epochs"):
         assert getattr(run, name) == getattr(twin, name)
     for name in ("mistakes", "history", "times"):

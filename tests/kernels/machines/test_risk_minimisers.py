@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from leadline import kernels
 from leadline.kernels import machines
+from leadline.kernels.machines.risk_minimisers import feature_objective
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def sample():
 def test_newton_finds_the_minimum_that_bfgs_finds(sample, loss):
     x, y = sample
     fit = machines.feature_erm(x, y, 0.05, loss)
-    reference = minimize(lambda w: float(machines.feature_objective(w, x, y, 0.05, loss)), np.ones(2), tol=1e-12)
+    reference = minimize(lambda w: float(feature_objective(w, x, y, 0.05, loss)), np.ones(2), tol=1e-12)
     assert fit.objective <= reference.fun + 1e-12
     np.testing.assert_allclose(fit.weights, reference.x, atol=1e-5)
     assert fit.gradient < 1e-12

@@ -5,13 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.landscape import (
-    coupled_wells,
-    critical_point_report,
-    labels_by_necessary_conditions,
-    quartic_landscape,
-    refine_critical_point,
-)
+from leadline.landscape import coupled_wells, critical_point_report, quartic_landscape, refine_critical_point
+from leadline.landscape.critical_points.reports import labels_by_necessary_conditions
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import ortho_group
 
 from leadline.landscape import deep_linear
-from leadline.landscape.deep_linear.critical_atlas import critical_family, nearest_family
+from leadline.landscape.deep_linear.critical_atlas import atlas_columns, critical_family, nearest_family
 
 SHAPES = [(4, 4, 2), (6, 4, 2), (5, 3, 2), (4, 4, 3), (3, 3, 5), (4, 2, 1)]
 
@@ -84,7 +84,7 @@ def test_the_lowest_families_are_found_without_listing_all():
 def test_columns_and_nearest_family():
     problem = small(4, 3)
     families = deep_linear.atlas(problem, 2)
-    columns = deep_linear.atlas_columns(families)
+    columns = atlas_columns(families)
     assert columns["set"][0] == "1 2"
     assert columns["set"][-1] == "∅"
     assert columns["escape"][0] == "none: global minimum"

@@ -7,12 +7,11 @@ import pytest
 from leadline.landscape import (
     almost_convex_path,
     lipschitz_outer_bound,
-    normalise_rows,
     path_profile,
     row_covering,
     squared_outer_bound,
 )
-from leadline.landscape.paths.almost_convex_paths import TwoLayer, two_layer
+from leadline.landscape.paths.almost_convex_paths import TwoLayer, normalise_rows, two_layer
 from leadline.networks import MLP
 
 

@@ -8,6 +8,7 @@ import pytest
 from leadline import curvature, networks
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.fisher_spectra import softmax_root_rows, spectrum_decades
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_small_eigenvalues_survive_that_a_product_loses():
     singular = np.geomspace(1, 1e-11, 6)
     values = sloppiness.fisher_eigenvalues(left * singular @ right.T)
     np.testing.assert_allclose(values, singular**2, rtol=1e-3)
-    assert sloppiness.spectrum_decades(values, 6) == pytest.approx(22, abs=0.01)
+    assert spectrum_decades(values, 6) == pytest.approx(22, abs=0.01)
 
 
 def test_deviations_weigh_samples_and_outputs_become_rows():
@@ -73,9 +74,9 @@ def test_deviations_weigh_samples_and_outputs_become_rows():
         (lambda: sloppiness.fisher_spectrum(np.ones((2, 3)), names=("a",)), "1 names for 3 parameters"),
         (lambda: sloppiness.fisher_spectrum(np.array([[np.nan]])), "not finite"),
         (lambda: sloppiness.gaussian_root_jacobian(np.ones((2, 3)), 0.0), "positive"),
-        (lambda: sloppiness.spectrum_decades(np.ones(3), 4), "k = 4"),
+        (lambda: spectrum_decades(np.ones(3), 4), "k = 4"),
         (lambda: sloppiness.output_jacobian(lambda w, x: x @ w, jnp.ones(2), jnp.ones((3, 2))), "shape"),
-        (lambda: sloppiness.softmax_root_rows(np.ones((2, 3)), np.ones((2, 2, 5))), "do not fit"),
+        (lambda: softmax_root_rows(np.ones((2, 3)), np.ones((2, 2, 5))), "do not fit"),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(call, message):

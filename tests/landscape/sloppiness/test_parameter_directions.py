@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.parameter_directions import direction_responses, name_shares
 
 
 def test_shares_of_one_name_add_up_and_sum_to_one():
-    shares = sloppiness.name_shares(np.array([1.0, 2.0, 2.0]), ("a", "b", "a"))
+    shares = name_shares(np.array([1.0, 2.0, 2.0]), ("a", "b", "a"))
     assert list(shares) == ["a", "b"]
     assert shares["a"] == pytest.approx(5 / 9)
     assert sum(shares.values()) == pytest.approx(1)
@@ -27,7 +28,7 @@ def test_responses_of_a_linear_model_are_exact_at_any_norm():
     rng = np.random.default_rng(1)
     design = rng.normal(size=(8, 3))
     spectrum = sloppiness.fisher_spectrum(sloppiness.gaussian_root_jacobian(design, 2.0), ("a", "b", "c"))
-    found = sloppiness.direction_responses(lambda w: design @ w / 2.0, np.ones(3), spectrum, 5.0, samples=8)
+    found = direction_responses(lambda w: design @ w / 2.0, np.ones(3), spectrum, 5.0, samples=8)
     np.testing.assert_allclose(found.measured, found.predicted, rtol=1e-12)
     sloppiest = sloppiness.describe_directions(spectrum, 1, stiff=False)[0]
     assert sloppiest.startswith("λ3 = ")
@@ -35,8 +36,8 @@ def test_responses_of_a_linear_model_are_exact_at_any_norm():
 
 def test_bad_input_is_told_in_a_sentence():
     with pytest.raises(ValueError, match="no direction"):
-        sloppiness.name_shares(np.zeros(2), ("a", "b"))
+        name_shares(np.zeros(2), ("a", "b"))
     with pytest.raises(ValueError, match="give 1 to 2"):
         sloppiness.describe_directions(sloppiness.fisher_spectrum(np.eye(2)), 3)
     with pytest.raises(ValueError, match="positive"):
-        sloppiness.direction_responses(lambda w: w, np.ones(2), sloppiness.fisher_spectrum(np.eye(2)), 0.0, samples=1)
+        direction_responses(lambda w: w, np.ones(2), sloppiness.fisher_spectrum(np.eye(2)), 0.0, samples=1)

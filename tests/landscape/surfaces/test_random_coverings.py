@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from leadline.landscape import cap_fraction, cap_radius
 from leadline.landscape.surfaces.random_coverings import (
+    cap_fraction,
+    cap_radius,
     covering_constant,
     expected_uncovered,
     typical_radius,

@@ -9,6 +9,7 @@ from scipy import special
 from scipy.optimize import minimize
 
 from leadline import learning as lm
+from leadline.learning.classification.softmax_loss import others_epsilon
 
 Z = np.random.default_rng(0).normal(size=(5, 4)) * 3
 Y = np.array([0, 3, 1, 2, 2])
@@ -50,7 +51,7 @@ def test_smoothed_targets_of_both_conventions():
     np.testing.assert_allclose(mine[0], [0.8, 0.2 / 3, 0.2 / 3, 0.2 / 3])
     theirs = optax.losses.smooth_labels(jax.nn.one_hot(Y, 4), 0.2)
     np.testing.assert_allclose(lm.smooth_labels(Y, 4, 0.2, convention="all"), theirs, atol=1e-12)
-    np.testing.assert_allclose(lm.smooth_labels(Y, 4, lm.others_epsilon(0.2, 4)), theirs, atol=1e-12)
+    np.testing.assert_allclose(lm.smooth_labels(Y, 4, others_epsilon(0.2, 4)), theirs, atol=1e-12)
 
 
 def test_the_optimum_under_smoothing_is_what_a_numerical_search_finds():

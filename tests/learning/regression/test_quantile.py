@@ -7,6 +7,7 @@ from scipy import stats
 from sklearn.linear_model import QuantileRegressor
 
 from leadline import data, learning
+from leadline.learning.regression.quantile import crossings
 
 LEVELS = np.array([0.1, 0.5, 0.9])
 RNG = np.random.default_rng(8)
@@ -62,8 +63,8 @@ def test_fits_in_order_do_not_cross_and_cost_little():
     x, y = RNG.normal(size=(20, 3)), RNG.normal(size=20)
     levels = np.linspace(0.1, 0.9, 7)
     free, kept = (learning.quantile_regression(x, y, levels, non_crossing=n) for n in (False, True))
-    assert not learning.crossings(kept.predict(x)).any()
-    assert not learning.crossings(learning.rearrange(free.predict(x))).any()
+    assert not crossings(kept.predict(x)).any()
+    assert not crossings(learning.rearrange(free.predict(x))).any()
     assert kept.loss.sum() >= free.loss.sum() - 1e-9
     np.testing.assert_allclose(kept.loss, kept.optimum, rtol=1e-7)
 

@@ -2,7 +2,8 @@ import jax
 import numpy as np
 import pytest
 
-from leadline.learning import draw_features, expansion_readout, fit_readout, ridge
+from leadline.learning import draw_features, fit_readout, ridge
+from leadline.learning.regression.random_features import expansion_readout
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((12, 4)), RNG.standard_normal(12)

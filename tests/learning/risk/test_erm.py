@@ -6,7 +6,8 @@ import optax
 import pytest
 from scipy.optimize import minimize
 
-from leadline.learning import descend_risk, minimise_risk, separated_count
+from leadline.learning import minimise_risk
+from leadline.learning.risk.erm import descend_risk, separated_count
 
 rng = np.random.default_rng(0)
 X = np.hstack([rng.normal(size=(40, 2)), np.ones((40, 1))])

@@ -11,17 +11,15 @@ from leadline.learning import (
     RegressionDistribution,
     UniformInputs,
     affine,
-    ascend_gap,
     ball_minimum,
     empirical_moments,
     finite_error_terms,
     linear_error_terms,
     noise_distribution,
     population_moments,
-    projected_descent,
     uniform_gap,
 )
-from leadline.learning.risk.error_terms import QuadraticRisk
+from leadline.learning.risk.error_terms import QuadraticRisk, ascend_gap, projected_descent
 
 
 def random_quadratic(rng, p, batch=()):

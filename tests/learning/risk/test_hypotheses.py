@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from numpy.polynomial import legendre
 
-from leadline.learning import LinearClass, affine, cosine_series, monomial_coefficients, polynomials, sign_labels
+from leadline.learning import LinearClass, affine, cosine_series, polynomials
+from leadline.learning.risk.hypotheses import monomial_coefficients, sign_labels
 
 X = np.random.default_rng(0).random((30, 1))
 

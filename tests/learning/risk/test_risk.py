@@ -8,8 +8,8 @@ from scipy import stats
 from leadline.learning import (
     EmpiricalDistribution,
     GaussianClasses,
+    LearningTask,
     RegressionDistribution,
-    Task,
     UniformInputs,
     affine,
     estimate_risk,
@@ -19,10 +19,9 @@ from leadline.learning import (
     noise_distribution,
     polynomials,
     population_risk,
-    risk_distribution,
 )
 from leadline.learning.risk.input_distributions import NormalInputs
-from leadline.learning.risk.risk import expected_fit_risks
+from leadline.learning.risk.risk import expected_fit_risks, risk_distribution
 
 KEY = jax.random.key(0)
 
@@ -50,7 +49,7 @@ def test_real_data_have_their_mean_loss_as_risk():
 
 def test_the_law_of_the_learned_risk_lies_above_the_bayes_risk():
     law = RegressionDistribution(lambda x: np.cos(3 * x[..., 0]), UniformInputs(), noise_distribution("gaussian", 0.2))
-    task = Task(law, polynomials(4))
+    task = LearningTask(law, polynomials(4))
     risks = risk_distribution(task, 40, 50, key=KEY)
     assert np.all(risks > 0.04)
     one = task.learn(next(task.draw(40, key=KEY)))
@@ -59,10 +58,10 @@ def test_the_law_of_the_learned_risk_lies_above_the_bayes_risk():
 
 def test_a_task_with_its_own_algorithm_and_one_with_labels():
     law = RegressionDistribution(lambda x: x[..., 0], UniformInputs(), noise_distribution("gaussian", 0.1))
-    constant = Task(law, affine(), algorithm=lambda features, y: np.array([0.0, y.mean()]))
+    constant = LearningTask(law, affine(), algorithm=lambda features, y: np.array([0.0, y.mean()]))
     (sample,) = constant.draw(10, key=KEY)
     np.testing.assert_allclose(constant.learn(sample)(sample.x), sample.y.mean())
-    labels = Task(logistic_distribution(np.array([1.0]), 0.0, NormalInputs()), affine(), loss="logistic")
+    labels = LearningTask(logistic_distribution(np.array([1.0]), 0.0, NormalInputs()), affine(), loss="logistic")
     (sample,) = labels.draw(5000, key=KEY)
     np.testing.assert_allclose(labels.learn(sample).parameters, [1.0, 0.0], atol=0.15)
 

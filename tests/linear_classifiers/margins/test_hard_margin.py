@@ -94,7 +94,7 @@ def test_no_perceptron_has_a_wider_margin():
     x, y, _ = data.separable_ball(100, 6, 0.1, key=jax.random.key(0))
     best = margins.max_margin(x, y, bias=False)
     for seed in range(5):
-        run = perceptrons.fit(x, y, order="permuted", key=jax.random.key(seed))
+        run = perceptrons.learn(x, y, order="permuted", key=jax.random.key(seed))
         assert margins.data_margin(run.weights, 0.0, x, y).margin <= best.margin
 
 

@@ -17,7 +17,7 @@ def test_after_the_printed_number_of_examples_a_third_were_mistakes_and_a_fifth_
     counts, errors = [], []
     for seed in range(40):
         x, y, _ = data.margin_shell(samples, 50, margin, key=jax.random.key(seed))
-        run = perceptrons.fit(x, y, epochs=1)
+        run = perceptrons.learn(x, y, epochs=1)
         counts.append(run.updates)
         errors.append(float(shell_error(jnp.asarray(run.weights), margin)))
     # The references are means of 40 runs as well: both sides have the standard error, and were rounded.
@@ -31,7 +31,7 @@ def test_the_errors_of_all_prefixes_add_up_to_the_expected_mistakes():
     n, margin, gaps = 50, 0.2, []
     for seed in range(200):
         x, y, _ = data.margin_shell(n + 1, 10, margin, key=jax.random.key(seed))
-        run = perceptrons.fit(x, y, epochs=1)
+        run = perceptrons.learn(x, y, epochs=1)
         weights = np.resize(perceptrons.path(run, x, y).weights, (n + 2, 10))
         made = np.searchsorted(run.times, np.arange(n + 1))
         gaps.append(run.updates - float(np.asarray(shell_error(jnp.asarray(weights), margin))[made].sum()))

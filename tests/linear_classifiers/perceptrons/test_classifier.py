@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from leadline.linear_classifiers import perceptrons
+from leadline.linear_classifiers.perceptrons import classifier
 
 GRID = np.array(list(product(range(-2, 3), repeat=2)))
 
@@ -20,7 +21,7 @@ def test_the_sign_of_an_integer_score_is_the_output(w, b):
 @pytest.mark.parametrize(("w", "theta"), [((1, 2), 0), ((-1, 1), 1), ((0, 0), -2), ((2, 1), 3)])
 def test_the_zero_one_form_is_the_sign_form_after_relabelling(w, theta):
     fires = [w[0] * x + w[1] * z >= theta for x, z in GRID]
-    assert perceptrons.fires(jnp.array(w), theta, GRID).tolist() == fires
+    assert classifier.fires(jnp.array(w), theta, GRID).tolist() == fires
     assert perceptrons.from_threshold(jnp.array(w), theta)(GRID).tolist() == [2 * int(t) - 1 for t in fires]
 
 

@@ -36,7 +36,7 @@ def textbook(x, y, stream, *, bias, tie, step, start):
 def test_fit_is_the_textbook_rule(order, tie, bias):
     x, y = (np.asarray(part) for part in data.gaussian_clouds(30, 3, 1.0, key=jax.random.key(0)))
     key, start, epochs = jax.random.key(1), np.array([0.3, 0.0, -2.0]), 7
-    run = perceptrons.fit(x, y, order=order, bias=bias, tie=tie, step_size=0.5, start=start, epochs=epochs, key=key)
+    run = perceptrons.learn(x, y, order=order, bias=bias, tie=tie, step_size=0.5, start=start, epochs=epochs, key=key)
     stream = np.concatenate([perceptrons.sweep_order(30, order, e, key) for e in range(epochs)])
     w, b, history, times = textbook(x, y, stream, bias=bias, tie=tie, step=0.5, start=start)
     assert np.allclose(run.weights, w, atol=1e-12)
@@ -54,7 +54,7 @@ def test_fit_is_the_textbook_rule(order, tie, bias):
 @given(seed=st.integers(0, 10_000), margin=st.floats(0.05, 0.9))
 def test_separable_data_are_learnt_within_novikoffs_bound(order, seed, margin):
     x, y, _ = data.separable_ball(60, 5, margin, key=jax.random.key(seed))
-    run = perceptrons.fit(x, y, order=order, key=jax.random.key(seed + 1))
+    run = perceptrons.learn(x, y, order=order, key=jax.random.key(seed + 1))
     assert run.converged
     assert np.min(y * (x @ run.weights)) > 0
     assert run.updates <= 1 / margin**2
@@ -68,7 +68,7 @@ def test_a_sweep_order_that_is_permuted_shows_each_example_once():
 
 def test_the_adversary_always_presents_the_worst_mistake():
     x, y, _ = (np.asarray(part) for part in data.separable_ball(60, 5, 0.05, key=jax.random.key(3)))
-    run = perceptrons.fit(x, y, order="adversarial")
+    run = perceptrons.learn(x, y, order="adversarial")
     w = np.zeros(5)
     for i in run.history:
         scores = y * (x @ w)
@@ -81,18 +81,18 @@ def test_the_adversary_always_presents_the_worst_mistake():
 
 def test_the_path_ends_at_the_weights_bit_for_bit():
     x, y = data.gaussian_clouds(50, 4, 0.5, key=jax.random.key(4))
-    run = perceptrons.fit(x, y, bias=True, epochs=40)
+    run = perceptrons.learn(x, y, bias=True, epochs=40)
     path = perceptrons.path(run, x, y)
     assert path.weights.shape == (run.updates + 1, 4)
     assert np.array_equal(path.weights[-1], run.weights)
     assert path.biases[-1] == run.bias
-    without = perceptrons.fit(x, y, epochs=4)
+    without = perceptrons.learn(x, y, epochs=4)
     assert np.all(perceptrons.path(without, x, y).biases == 0)
 
 
 def test_a_history_longer_than_the_device_log_is_complete():
     x, y = data.gaussian_clouds(100, 2, 0.2, key=jax.random.key(5))
-    run = perceptrons.fit(x, y, epochs=500)
+    run = perceptrons.learn(x, y, epochs=500)
     assert run.updates > 2 * 8192
     assert run.updates == run.mistakes.sum() == len(run.times)
     assert np.all(np.diff(run.times) > 0)
@@ -105,21 +105,21 @@ def test_scikit_learns_perceptron_makes_the_same_passes():
 
     x, y, _ = (np.asarray(part) for part in data.separable_ball(60, 5, 0.1, key=jax.random.key(6)))
     reference = Perceptron(shuffle=False, tol=None, max_iter=3, fit_intercept=False).fit(x, y)
-    run = perceptrons.fit(x, y, epochs=3)
+    run = perceptrons.learn(x, y, epochs=3)
     assert np.allclose(reference.coef_[0], run.weights, atol=1e-9)
 
 
 def test_the_step_scales_the_weights_and_nothing_else():
     x, y, _ = data.separable_ball(60, 5, 0.05, key=jax.random.key(7))
-    one, small = perceptrons.fit(x, y), perceptrons.fit(x, y, step_size=0.03)
+    one, small = perceptrons.learn(x, y), perceptrons.learn(x, y, step_size=0.03)
     assert np.array_equal(one.history, small.history)
     assert np.allclose(small.weights, 0.03 * one.weights, rtol=1e-12)
 
 
 def test_float32_data_stay_float32_and_integers_become_floats():
     x = np.array([[1, 0], [0, 1]])
-    assert perceptrons.fit(x.astype(np.float32), np.array([1, -1])).weights.dtype == jnp.float32
-    assert jnp.issubdtype(perceptrons.fit(x, np.array([1, -1])).weights.dtype, jnp.floating)
+    assert perceptrons.learn(x.astype(np.float32), np.array([1, -1])).weights.dtype == jnp.float32
+    assert jnp.issubdtype(perceptrons.learn(x, np.array([1, -1])).weights.dtype, jnp.floating)
 
 
 X, Y = np.eye(3), np.array([1.0, -1.0, 1.0])
@@ -141,7 +141,7 @@ X, Y = np.eye(3), np.array([1.0, -1.0, 1.0])
 )
 def test_bad_input_is_refused_in_one_sentence(x, y, options, message):
     with pytest.raises(ValueError, match=message):
-        perceptrons.fit(x, y, **options)
+        perceptrons.learn(x, y, **options)
 
 
 def test_an_adversarial_order_has_no_fixed_stream():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy_models import numpy_model
 
-from leadline.networks import DenseNetwork, dense_weight_count
+from leadline.networks import DenseNetwork
+from leadline.networks.architectures.dense_connections import dense_weight_count
 
 KEY = jax.random.key(0)
 

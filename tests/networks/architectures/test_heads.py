@@ -6,6 +6,7 @@ import pytest
 from scipy.special import log_expit, log_softmax as reference
 
 from leadline import networks
+from leadline.networks.architectures.heads import head_width
 
 Z = np.random.default_rng(0).normal(size=(7, 4))
 
@@ -15,7 +16,7 @@ Z = np.random.default_rng(0).normal(size=(7, 4))
 )
 def test_widths_and_shapes_follow_the_task(task, targets, width):
     head = eqx.filter_eval_shape(networks.TaskHead, 5, task, targets, key=jax.random.key(0))
-    assert networks.head_width(task, targets) == width
+    assert head_width(task, targets) == width
     assert head.linear.weight.shape == (width, 5)
     assert eqx.filter_eval_shape(lambda head, x: head(x), head, jnp.ones(5)).shape == (width,)
 
@@ -41,8 +42,8 @@ def test_log_probabilities():
 
 def test_bad_heads_are_refused():
     with pytest.raises(ValueError, match="no task 'ranking'"):
-        networks.head_width("ranking")
+        head_width("ranking")
     with pytest.raises(ValueError, match="at least 2"):
-        networks.head_width("classes", 1)
+        head_width("classes", 1)
     with pytest.raises(ValueError, match="no probabilities"):
         networks.TaskHead(2, "regression", key=jax.random.key(0)).log_probabilities(jnp.zeros(1))

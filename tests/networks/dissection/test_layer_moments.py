@@ -8,7 +8,8 @@ import pytest
 
 from leadline import as_apply
 from leadline.networks import MLP, predict_signal, unit_activity
-from leadline.networks.dissection import dissect, input_sensitivity, measure_moments, predict_moments, why_no_mean_field
+from leadline.networks.dissection import dissect, input_sensitivity, measure_moments, predict_moments
+from leadline.networks.dissection.chain_mean_field import why_no_mean_field
 from leadline.networks.dissection.layer_moments import direction_concentration
 
 KEY = jax.random.key(0)

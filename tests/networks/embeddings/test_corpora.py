@@ -1,11 +1,11 @@
 import pytest
 
 from leadline.networks import embeddings
-from leadline.networks.embeddings.corpora import OTHER
+from leadline.networks.embeddings.corpora import OTHER, dataset_descriptions
 
 
 def test_the_text_is_words():
-    words = embeddings.dataset_descriptions()
+    words = dataset_descriptions()
     assert {"iris", "wine", "digits", "diabetes"} <= set(words)
     assert all(word == word.lower() for word in words)
 

@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.networks import MLP, gradient_slopes, measure_signal, predict_signal
+from leadline.networks import MLP, measure_signal, predict_signal
 from leadline.networks.signal.mean_field import limiting_gradient_factor
-from leadline.networks.signal.signal import norm_ensemble
+from leadline.networks.signal.signal import gradient_slopes, norm_ensemble
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 from leadline import data
 from leadline.neurons import agents
-from leadline.neurons.agents.maze import maze_walk
+from leadline.neurons.agents.maze import maze_walk, stored_path
 
 STEPS = [(-1, 0), (0, 1), (1, 0), (0, -1)]
 
@@ -46,7 +46,7 @@ def test_the_second_run_follows_the_loop_erased_first_run(loops):
         maze = data.random_maze(6, 6, loops=loops, key=jax.random.key(seed))
         first = agents.maze_run(maze.passages, jnp.zeros((6, 6), int), start=(5, 0), goal=(0, 5))
         walk = maze_walk(maze.passages, jnp.zeros((6, 6), int), start=(5, 0), moves=int(first.moves))
-        path = agents.stored_path(first.memory, start=(5, 0), goal=(0, 5))
+        path = stored_path(first.memory, start=(5, 0), goal=(0, 5))
         assert path == agents.loop_erased(walk)
         second = agents.maze_run(maze.passages, first.memory, start=(5, 0), goal=(0, 5))
         assert int(second.moves) == len(path) - 1
@@ -65,8 +65,8 @@ def test_a_mouse_without_a_path_gives_up_at_its_cap():
 
 
 def test_exits_that_run_in_a_circle_are_no_path():
-    assert agents.stored_path(np.array([[1, 3, 0]]), start=(0, 0), goal=(0, 2)) is None
-    assert agents.stored_path(np.array([[0, 0]]), start=(0, 0), goal=(0, 1)) is None
+    assert stored_path(np.array([[1, 3, 0]]), start=(0, 0), goal=(0, 2)) is None
+    assert stored_path(np.array([[0, 0]]), start=(0, 0), goal=(0, 1)) is None
 
 
 def test_a_start_outside_the_maze_is_refused():

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 from leadline import optimisation
 from leadline.optimisation.bounds.momentum_bounds import flat_minimum_exponents, heavy_ball_average_bound
-from leadline.optimisation.bounds.momentum_spectrum import best_momentum, factor_map
+from leadline.optimisation.bounds.momentum_spectrum import best_momentum, companion, factor_map, measured_factor
 from leadline.optimisation.runs.momentum_flows import Particle, vanishing_friction_energy
 
 METHODS = ("gradient descent", "heavy ball", "nesterov")
@@ -16,10 +16,10 @@ METHODS = ("gradient descent", "heavy ball", "nesterov")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_factor_is_the_largest_eigenvalue_and_the_run_shows_it(method):
     for scaled, momentum in ((0.1, 0.3), (0.5, 0.9), (1.2, 0.5), (3.5, 0.8)):
-        matrix = optimisation.companion(method, scaled, momentum)
+        matrix = companion(method, scaled, momentum)
         radius = np.max(np.abs(np.linalg.eigvals(matrix)))
         assert factor_map(method, np.array([scaled]), np.array([momentum]))[0, 0] == pytest.approx(radius)
-        measured = optimisation.measured_factor(method, np.array([scaled]), momentum, num_steps=4000)
+        measured = measured_factor(method, np.array([scaled]), momentum, num_steps=4000)
         assert measured[0] == pytest.approx(radius, abs=1e-3)
 
 

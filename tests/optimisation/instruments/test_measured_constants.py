@@ -10,7 +10,6 @@ from leadline.optimisation import (
     Quadratic,
     condition_of_features,
     curvature_ratios,
-    evaluate_points,
     flat_objective,
     hessian_spectrum,
     measure_condition,
@@ -22,6 +21,7 @@ from leadline.optimisation import (
 )
 from leadline.optimisation.instruments.curvature_pairs import pair_curvatures
 from leadline.optimisation.instruments.hessian_spectra import hessian_at
+from leadline.optimisation.objectives.any_loss import evaluate_points
 
 KEY = jax.random.key(0)
 RNG = np.random.default_rng(0)

@@ -13,6 +13,7 @@ from leadline.optimisation.rules.momentum_forms import (
     convert_schedule,
     heavy_ball_average,
     heavy_ball_two_line,
+    look_ahead_points,
     nesterov_library,
 )
 from leadline.optimisation.rules.momentum_rules import MomentumTable
@@ -49,7 +50,7 @@ def test_growing_nesterov_is_the_two_line_recursion(first):
 def test_constant_nesterov_and_optax_share_their_look_ahead_points():
     ours = run(optimisation.nesterov(0.1, 0.6))
     theirs = run(as_optax_sgd(optimisation.constant_schedule(0.1, 0.6, 1), nesterov=True))
-    np.testing.assert_allclose(theirs, optimisation.look_ahead_points(ours, 0.6), atol=1e-12)
+    np.testing.assert_allclose(theirs, look_ahead_points(ours, 0.6), atol=1e-12)
     plan = optimisation.constant_schedule(0.1, 0.6, 25)
     np.testing.assert_allclose(theirs, nesterov_library(slope, START, plan), atol=1e-12)
 

@@ -4,7 +4,8 @@ import optax
 import pytest
 from scipy.linalg import sqrtm
 
-from leadline.optimisation import preconditioned_condition, preconditioner, scale_by_matrix, symmetric_power
+from leadline.optimisation import preconditioned_condition, preconditioner, scale_by_matrix
+from leadline.optimisation.rules.preconditioning import symmetric_power
 
 
 def _definite(p=5):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from leadline.optimisation import DoubleWell, nearest_limits
-from leadline.optimisation.runs.basins_of_attraction import ends_of_descent
+from leadline.optimisation import DoubleWell
+from leadline.optimisation.runs.basins_of_attraction import ends_of_descent, nearest_limits
 
 
 def test_descent_and_flow_part_at_the_barrier_of_a_double_well():

@@ -6,7 +6,8 @@ import numpy as np
 import optax
 import pytest
 
-from leadline.optimisation import Quadratic, descend, losses_until, nesterov, spread_quadratic, steps_to_reach, tunable
+from leadline.optimisation import Quadratic, descend, nesterov, spread_quadratic, steps_to_reach, tunable
+from leadline.optimisation.runs.descent import losses_until
 
 BOWL = spread_quadratic(3, 10.0)
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from leadline import optimisation
-from leadline.optimisation.runs.online import online_adaptive
+from leadline.optimisation.runs.online import drifting_slopes, online_adaptive
 
 
 @pytest.mark.parametrize("maximum", [False, True])
 def test_the_played_points_follow_the_projected_recursion(maximum):
-    slopes = optimisation.drifting_slopes(50, 3.0)
+    slopes = drifting_slopes(50, 3.0)
     rule = online_adaptive(0.5, 0.1, maximum=maximum)
     points = np.asarray(optimisation.play_online(rule, jnp.asarray(slopes)))
     x = v = top = 0.0

@@ -21,7 +21,7 @@ RUN = (
     "learning.top_k_error",
     "landscape.sloppiness.wishart_edges",
     "stochastic.hill_estimate",
-    "linear_classifiers.perceptrons.fit",
+    "linear_classifiers.perceptrons.learn",
     "neurons.coding.huffman_code",
 )
 

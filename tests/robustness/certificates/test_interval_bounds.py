@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.robustness import NoIntervalRule, certified, interval_margins, interval_outputs
+from leadline.robustness import NoIntervalRule, interval_margins, interval_outputs
 from leadline.robustness.certificates.interval_arithmetic import Interval, bilinear
-from leadline.robustness.certificates.interval_certificates import interval_radii
+from leadline.robustness.certificates.interval_certificates import certified, interval_radii
 from leadline.robustness.certificates.interval_rules import RULES
 
 KEYS = jax.random.split(jax.random.key(0), 6)

@@ -7,6 +7,7 @@ import pytest
 
 from leadline import stochastic
 from leadline.stochastic.noise.noise_spectrum import noise_of_gram
+from leadline.stochastic.runs.short_continuations import LossAround
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(40, 3))
@@ -33,7 +34,7 @@ def test_noise_is_that_of_explicit_gradients():
 
 
 def test_a_step_on_a_quadratic_drops_as_its_curvature_says():
-    here = stochastic.LossAround(losses, START, (jnp.asarray(X), jnp.asarray(Y)))
+    here = LossAround(losses, START, (jnp.asarray(X), jnp.asarray(Y)))
     g = stochastic.streamed_noise(losses, START, X, Y).gradient
     h, v = X.T @ X / 40, np.asarray(g["w"])
     found = here.segment(g, 0.3)

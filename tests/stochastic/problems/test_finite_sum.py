@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from leadline import optimisation, stochastic
+from leadline.stochastic.problems.finite_sum import six_points
 
 X = np.array([0.6, 0.8, 1.0, 1.2, 0.5, 1.1])
 Y = np.array([1.0, -0.3, 0.4, 0.9, -0.6, 0.2])
 
 
 def test_six_points_have_the_constants_of_the_conventions():
-    six = stochastic.six_points()
+    six = six_points()
     known = six.constants()
     assert known.minimiser[0] == pytest.approx(0.359184, abs=5e-7)
     assert known.smoothness == pytest.approx(0.816667, abs=5e-7)
@@ -40,7 +41,7 @@ def everything(problem, w, rows, weights):
 
 def test_gradients_and_covariance_are_those_of_the_closed_form():
     weights = np.array([2.0, 0.5])
-    found = everything(stochastic.six_points(), jnp.array([0.7]), jnp.array([0, 4]), jnp.asarray(weights))
+    found = everything(six_points(), jnp.array([0.7]), jnp.array([0, 4]), jnp.asarray(weights))
     each = X * (X * 0.7 - Y)
     expected = {
         "losses": (X * 0.7 - Y) ** 2 / 2,

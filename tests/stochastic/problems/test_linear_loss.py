@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import stochastic
-from leadline.stochastic.problems.linear_loss import cross_entropy_of_scores, half_square_of_score
+from leadline.stochastic.problems.linear_loss import cross_entropy_of_scores, half_square_of_score, logistic_of_score
 
 
 def test_the_lifted_factor_and_the_penalty_are_the_gradient():
@@ -18,5 +18,5 @@ def test_the_lifted_factor_and_the_penalty_are_the_gradient():
 
 def test_the_heads_are_the_usual_losses():
     score = jnp.array([0.7])
-    assert abs(float(stochastic.logistic_of_score(score, jnp.asarray(-1.0))) - np.log1p(np.exp(0.7))) < 1e-12
+    assert abs(float(logistic_of_score(score, jnp.asarray(-1.0))) - np.log1p(np.exp(0.7))) < 1e-12
     assert abs(float(half_square_of_score(score, jnp.asarray(0.2))) - 0.125) < 1e-12

@@ -3,16 +3,17 @@ import pytest
 import scipy.stats
 
 from leadline import stochastic
+from leadline.stochastic.runs.plateau import fall_p_value
 
 
 def test_the_p_value_is_scipys():
     losses = np.random.default_rng(0).normal(size=200) - 0.001 * np.arange(200)
     means = losses.reshape(10, 20).mean(axis=1)
     expected = scipy.stats.linregress(np.arange(10), means, alternative="less").pvalue
-    np.testing.assert_allclose(stochastic.fall_p_value(losses), expected, rtol=1e-10)
-    assert stochastic.fall_p_value(np.ones(50)) == 1.0
+    np.testing.assert_allclose(fall_p_value(losses), expected, rtol=1e-10)
+    assert fall_p_value(np.ones(50)) == 1.0
     with pytest.raises(ValueError, match="blocks"):
-        stochastic.fall_p_value(np.ones(5))
+        fall_p_value(np.ones(5))
 
 
 def test_each_stair_is_at_the_floor_of_its_step():

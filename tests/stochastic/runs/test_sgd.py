@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from leadline import stochastic
+from leadline.stochastic.problems.finite_sum import six_points
+from leadline.stochastic.problems.sgd_models import gaussian_model_run, gaussian_step
 from leadline.stochastic.runs.index_streams import SAMPLERS
 
 KEY = jax.random.key(1)
@@ -35,7 +37,7 @@ def test_a_run_equals_a_loop_and_keeps_every_kth_iterate(batch):
 
 
 def test_runs_map_over_step_sizes():
-    six = stochastic.six_points()
+    six = six_points()
     x, y = (np.asarray(a) for a in six.arrays)
     rows, etas = stochastic.index_stream(6, 8, key=KEY), np.array([0.1, 0.5])
     paths = jax.vmap(lambda eta: stochastic.sgd_run(six, np.zeros(1), eta, rows).points)(etas)
@@ -44,7 +46,7 @@ def test_runs_map_over_step_sizes():
 
 
 def test_bad_runs_are_refused():
-    six = stochastic.six_points()
+    six = six_points()
     with pytest.raises(ValueError, match="every"):
         stochastic.sgd_run(six, np.zeros(1), 0.1, np.zeros(5, int), every=2)
     with pytest.raises(ValueError, match="step sizes"):
@@ -94,10 +96,10 @@ def test_schedules_have_their_shapes():
 
 
 def test_the_gaussian_model_without_noise_is_gradient_descent_and_with_it_has_covariance_c():
-    six = stochastic.six_points()
+    six = six_points()
     x, y = (np.asarray(a)[:, 0] if a.ndim == 2 else np.asarray(a) for a in six.arrays)
-    path = stochastic.gaussian_model_run(six, jnp.ones(1), 0.5, 1, jnp.zeros((3, 6)))
+    path = gaussian_model_run(six, jnp.ones(1), 0.5, 1, jnp.zeros((3, 6)))
     expected = 1.0 - 0.5 * np.mean(x * (x - y))
     assert np.allclose(path[1, 0], expected, atol=1e-12)
-    moved = jax.vmap(lambda xi: stochastic.gaussian_step(six, jnp.ones(1), 0.5, 2, xi))(jnp.eye(6))
+    moved = jax.vmap(lambda xi: gaussian_step(six, jnp.ones(1), 0.5, 2, xi))(jnp.eye(6))
     assert np.sum((np.asarray(moved) - expected) ** 2) == pytest.approx(0.25 / 2 * np.var(x * (x - y)))

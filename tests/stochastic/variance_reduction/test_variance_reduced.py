@@ -7,7 +7,7 @@ import pytest
 
 from leadline import optimisation, stochastic
 from leadline.stochastic.problems.linear_loss import cross_entropy_of_scores, half_square_of_score
-from leadline.stochastic.variance_reduction.variance_reduced import svrg_factor
+from leadline.stochastic.variance_reduction.variance_reduced import empty_buffer, filled_buffer, svrg_factor
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((12, 3)), RNG.standard_normal(12)
@@ -36,7 +36,7 @@ def test_the_buffered_run_is_the_loop(weight):
 
 def test_a_run_goes_on_with_its_buffer_and_may_start_from_an_empty_one():
     indices = np.random.default_rng(2).integers(12, size=(2, 36))
-    w, buffer = jnp.zeros(3), stochastic.empty_buffer(PROBLEM, jnp.zeros(3))
+    w, buffer = jnp.zeros(3), empty_buffer(PROBLEM, jnp.zeros(3))
     for part in indices:
         run = stochastic.saga(PROBLEM, w, 0.05, jnp.asarray(part), buffer=buffer)
         w, buffer = run.last, run.buffer
@@ -81,7 +81,7 @@ def test_svrg_is_the_loop(following):
 def test_directions_are_unbiased_and_weighted():
     w, old = jnp.asarray(RNG.standard_normal(3)), jnp.asarray(RNG.standard_normal(3))
     full = np.asarray(PROBLEM.gradient(w))
-    buffer = stochastic.filled_buffer(PROBLEM, old)
+    buffer = filled_buffer(PROBLEM, old)
     np.testing.assert_allclose(stochastic.buffered_directions(PROBLEM, w, buffer).mean(axis=0), full, atol=1e-12)
     np.testing.assert_allclose(stochastic.snapshot_directions(PROBLEM, w, old).mean(axis=0), full, atol=1e-12)
     sag = stochastic.buffered_directions(PROBLEM, w, buffer, weight=1 / 12)

@@ -73,7 +73,7 @@ def pages(site: Site) -> dict[str, str]:
         "library": site.library(),
         "package": site.of_library("linear_classifiers"),
         "package with names": site.of_library("linear_classifiers.perceptrons"),
-        "object": site.of_library("linear_classifiers.perceptrons.fit"),
+        "object": site.of_library("linear_classifiers.perceptrons.learn"),
         "message": site.message("Not found", "There is no such page."),
     }
     studies = {"studies": site.studies([]), "reports": site.studies([Study("a/b", HOSTILE, HOSTILE, "2026")])}
@@ -258,12 +258,12 @@ def test_the_library_lists_every_package_and_a_package_every_name_with_its_first
 
 
 def test_a_name_of_the_library_has_signature_example_and_the_entries_that_use_it():
-    html = EXPLORER.of_library("linear_classifiers.perceptrons.fit")
-    assert "<h1><code>fit</code></h1>" in html
-    for part in ("fit(\n    x: ", "Rosenblatt", "&gt;&gt;&gt; run = fit(", 'href="/entries/novikoff-bound"'):
+    html = EXPLORER.of_library("linear_classifiers.perceptrons.learn")
+    assert "<h1><code>learn</code></h1>" in html
+    for part in ("learn(\n    x: ", "Rosenblatt", "&gt;&gt;&gt; run = learn(", 'href="/entries/novikoff-bound"'):
         assert part in html, part
-    with pytest.raises(BadInput, match=r"no name of the library .*did you mean .*perceptrons\.fit"):
-        EXPLORER.of_library("linear_classifiers.perceptrons.fitt")
+    with pytest.raises(BadInput, match=r"no name of the library .*did you mean .*perceptrons\.learn"):
+        EXPLORER.of_library("linear_classifiers.perceptrons.lern")
     with pytest.raises(BadInput, match="name of the library"):
         EXPLORER.of_library("evidence.claim")
 

@@ -23,7 +23,7 @@ def check_gradient(
     entries: int | None = 30,
     key: PRNGKeyArray | None = None,
 ) -> GradientReport:
-    """Compare a supplied gradient of function(parameters) -> number with what the function itself does.
+    """Compare a supplied gradient of function(parameters) → number with what the function itself does.
 
     `parameters` is any pytree, an Equinox module say; `gradient` a pytree of the same form, a function that gives one,
     or None for `jax.grad`. Each parameter is measured at `entries` of its entries (all with None), drawn by `key`, by
@@ -60,7 +60,7 @@ def check_layer(
     tolerance: float = 1e-6,
     entries: int | None = 30,
 ) -> GradientReport:
-    """Check a layer: forward(h, θ) -> (output, cache) and backward(δ, cache) -> (adjoint of h, gradient of θ).
+    """Check a layer: forward(h, θ) → (output, cache) and backward(δ, cache) → (adjoint of h, gradient of θ).
 
     The layer is closed with a random cotangent u, f(h, θ) = ⟨u, output⟩, whose gradient backward(u, cache) must be.
     The report calls the adjoint of h "input" and the parameters by their names in θ.

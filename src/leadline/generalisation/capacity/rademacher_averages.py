@@ -23,7 +23,7 @@ class SignAverage(NamedTuple):
 
 
 def signs_to_try(n: int, draws: int, key: PRNGKeyArray) -> tuple[Num[np.ndarray, "m n"], bool]:
-    """All 2ⁿ sign vectors where there are at most 2^14, else so many random ones; and whether they are all."""
+    """All 2ⁿ sign vectors where there are at most 2¹⁴, else so many random ones; and whether they are all."""
     if n < 1 or draws < 2:
         raise ValueError(f"Got {n} points and {draws} draws; give at least one point and two draws.")
     if n <= EXACT:

@@ -15,7 +15,7 @@ from ..layers.layer import Covariance, Form, Layer, Needs, between_positions, po
 class ActivationLayer(Layer):
     """φ entry by entry. With (u, v) Gaussian of covariance k and variances q₁, q₂:
 
-    K -> E φ(u) φ(v),  Θ -> Θ E φ'(u) φ'(v).
+    K ↦ E φ(u) φ(v),  Θ ↦ Θ E φ'(u) φ'(v).
     """
 
     def function(self, z: Array) -> Array:

@@ -20,11 +20,11 @@ class Attention(Layer):
 
     scaling="linear": logits q.k/d with tied query and key weights tend to p K(x, x), which is not random; G is their
     softmax over s (or the logits themselves if `mechanism` is "identity"), and
-    K -> v G K G'ᵀ + b², Θ -> v G Θ G'ᵀ + 2 v G K G'ᵀ + b².
+    K ↦ v G K G'ᵀ + b², Θ ↦ v G Θ G'ᵀ + 2 v G K G'ᵀ + b².
 
     scaling="square_root", mechanism="identity": G = q.k/√d stays random, and
-    K_ab -> v p² K_ab Σ_st K_st² + b²,
-    Θ_ab -> v p² (Θ_ab Σ K_st² + 2 K_ab Σ K_st Θ_st) + 4 v p² K_ab Σ K_st² + b².
+    K_ab ↦ v p² K_ab Σ_st K_st² + b²,
+    Θ_ab ↦ v p² (Θ_ab Σ K_st² + 2 K_ab Σ K_st Θ_st) + 4 v p² K_ab Σ K_st² + b².
 
     The usual softmax of q.k/√d has no closed form and is refused.
     """

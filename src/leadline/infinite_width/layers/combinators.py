@@ -79,7 +79,7 @@ def serial(*layers: Layer) -> Serial:
 
 @dataclass(frozen=True)
 class Identity(Layer):
-    """x -> x, the straight branch of a residual block."""
+    """x ↦ x, the straight branch of a residual block."""
 
     def form(self, form: Form) -> Form:
         return form
@@ -96,7 +96,7 @@ class Identity(Layer):
 
 @dataclass(frozen=True)
 class Scale(Identity):
-    """x -> a x."""
+    """x ↦ a x."""
 
     factor: float = 1.0
 

@@ -19,7 +19,7 @@ class Conv(Layer):
 
     With A the mean over the filter's window of the covariance of positions shifted alike,
     (A K)[s, t] = mean_δ K[s + δ, t + δ] (0 outside the image, or its other side if `padding` is "CIRCULAR"):
-    K -> W_std² A K + b_std², Θ -> W_std² A Θ + W_std² A K + b_std²; the standard parametrisation as in Dense, the
+    K ↦ W_std² A K + b_std², Θ ↦ W_std² A Θ + W_std² A K + b_std²; the standard parametrisation as in Dense, the
     fan-in being channels times window. Novak et al. 2019, Arora et al. 2019.
     """
 

@@ -14,9 +14,9 @@ class Dense(Layer):
     """z = W x + b over the channels, with n = fan-in, s = `W_std`, t = `b_std` (None: no bias).
 
     NTK parametrisation: z = (s/√n) W x + t b, all parameters N(0, 1):
-    K -> s² K + t²,  Θ -> s² Θ + s² K + t². Jacot et al. 2018.
+    K ↦ s² K + t²,  Θ ↦ s² Θ + s² K + t². Jacot et al. 2018.
     Standard parametrisation: W ~ N(0, s²/n), b ~ N(0, t²), and gradients are taken in W and b themselves:
-    K as before, Θ -> s² Θ + n K + 1, the 1 from the bias (without bias none). Θ grows with the width; n is the actual
+    K as before, Θ ↦ s² Θ + n K + 1, the 1 from the bias (without bias none). Θ grows with the width; n is the actual
     width of the layer before, and for deep networks the formula is exact up to terms that the width divides.
     Sohl-Dickstein et al. 2020.
 

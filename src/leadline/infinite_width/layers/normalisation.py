@@ -13,7 +13,7 @@ from .layer import Covariance, Form, Layer, Needs, between_positions, position_d
 class LayerNorm(Layer):
     """(z - mean)/√(variance + ε) over the units (or channels, at every position) of an affine layer.
 
-    In the limit the mean is 0 and the variance K(x, x): K -> K/√((K(x,x) + ε)(K(z,z) + ε)), and Θ alike. With
+    In the limit the mean is 0 and the variance K(x, x): K ↦ K/√((K(x,x) + ε)(K(z,z) + ε)), and Θ alike. With
     `affine`, gains (first 1) and offsets (first 0) are trained too, and Θ gains the new K, and 1.
     """
 

@@ -4,7 +4,6 @@ from .boxes import (
     box_features as box_features,
     box_sums as box_sums,
     integral_image as integral_image,
-    random_boxes as random_boxes,
 )
 from .feature_model import FeatureModel as FeatureModel
 from .gabor import (
@@ -19,15 +18,5 @@ from .monomials import (
     multinomial_weights as multinomial_weights,
     paraboloid_lift as paraboloid_lift,
 )
-from .neighbours import torus_neighbour_distances as torus_neighbour_distances
-from .similarity import (
-    centred_cosine as centred_cosine,
-    pair_similarities as pair_similarities,
-    similarity_auc as similarity_auc,
-)
-from .two_layer import (
-    draw_two_layer as draw_two_layer,
-    stack_networks as stack_networks,
-    train_two_layer as train_two_layer,
-    two_layer_loss as two_layer_loss,
-)
+from .similarity import centred_cosine as centred_cosine
+from .two_layer import draw_two_layer as draw_two_layer, train_two_layer as train_two_layer

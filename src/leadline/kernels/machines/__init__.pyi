@@ -8,9 +8,5 @@ from .logistic_classifier import (
 )
 from .marginal_likelihood import log_evidence as log_evidence, maximise_evidence as maximise_evidence
 from .ridge_regression import kernel_ridge as kernel_ridge, kernel_ridge_path as kernel_ridge_path
-from .risk_minimisers import (
-    feature_erm as feature_erm,
-    feature_objective as feature_objective,
-    kernel_erm as kernel_erm,
-)
+from .risk_minimisers import feature_erm as feature_erm, kernel_erm as kernel_erm
 from .support_vectors import kernel_margin as kernel_margin, kernel_svm as kernel_svm

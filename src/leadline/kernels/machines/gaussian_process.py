@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 from leadline.data import generator
-from leadline.kernels import diagonal_of
-from leadline.kernels.validity.positivity import least_jitter
 
+from ..algebra import diagonal_of
+from ..validity.positivity import least_jitter
 from .expansion import Gram, Points, as_points
 from .factorisation import Factor, factorise
 from .ridge_regression import Targets, sample_gram

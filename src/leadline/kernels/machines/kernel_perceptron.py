@@ -41,9 +41,9 @@ def kernel_perceptron(
 ) -> KernelRun:
     """α = 0; present example w: if y_w Σᵢ αᵢ yᵢ k(xᵢ, x_w) ≤ 0 then α_w += 1. Labels −1 and +1.
 
-    Orders, ties, stopping and random streams are those of `perceptrons.fit`, its twin with explicit weights. The scores
-    s = G(α∘y) are kept and changed by one column of G per mistake, so that a presentation without mistake costs nothing
-    and one with a mistake O(n). `store=False` computes the columns when they are needed, O(nd) each.
+    Orders, ties, stopping and random streams are those of `perceptrons.learn`, its twin with explicit weights. The
+    scores s = G(α∘y) are kept and changed by one column of G per mistake, so that a presentation without mistake costs
+    nothing and one with a mistake O(n). `store=False` computes the columns when they are needed, O(nd) each.
 
     >>> run = kernel_perceptron(lambda a, b: a @ b.T, np.eye(4), np.ones(4))
     >>> run.updates, run.mistakes.tolist(), run.converged, run.epochs

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
-from leadline.optimisation import evaluate_points
+from leadline.optimisation.objectives.any_loss import evaluate_points
 
 _DIRECTIONS = 32
 _TURNS = 8

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from leadline import curvature
-from leadline.optimisation import FlatLoss, evaluate_points, flat_objective
+from leadline.optimisation import flat_objective
+from leadline.optimisation.objectives.any_loss import FlatLoss, evaluate_points
 from leadline.optimisation.objectives.objective import Objective
 
 _DENSE = 1000

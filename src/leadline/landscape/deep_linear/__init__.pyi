@@ -4,13 +4,7 @@ from .block_optima import (
     best_encoder as best_encoder,
     least_squares_map as least_squares_map,
 )
-from .critical_atlas import (
-    atlas as atlas,
-    atlas_columns as atlas_columns,
-    count_families as count_families,
-    hessian_inertia as hessian_inertia,
-    sigma_rank as sigma_rank,
-)
+from .critical_atlas import atlas as atlas, count_families as count_families, hessian_inertia as hessian_inertia
 from .critical_search import refine_critical as refine_critical
 from .deep_critical import deep_hessian as deep_hessian
 from .deep_gradients import (
@@ -27,4 +21,4 @@ from .linear_problem import (
 )
 from .mode_times import passage_times as passage_times
 from .projections import oblique_projector as oblique_projector, orthogonal_projector as orthogonal_projector
-from .whitening import Whitening as Whitening, whiten as whiten
+from .whitening import whiten as whiten

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 @dataclass(frozen=True)
 class Whitening:
-    """x -> T(x - m), fitted to samples in columns; `rank` rows of T, `condition` that of the centred X Xᵀ before."""
+    """x ↦ T(x - m), fitted to samples in columns; `rank` rows of T, `condition` that of the centred X Xᵀ before."""
 
     mean: Float[np.ndarray, " d"]
     transform: Float[np.ndarray, "rank d"]

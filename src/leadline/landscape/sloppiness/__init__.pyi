@@ -7,7 +7,6 @@ from .effective_dimensions import (
 from .estimator_covariances import (
     cramer_rao_bound as cramer_rao_bound,
     repeated_fits as repeated_fits,
-    whitened_errors as whitened_errors,
     wishart_edges as wishart_edges,
 )
 from .fisher_spectra import (
@@ -17,41 +16,25 @@ from .fisher_spectra import (
     gaussian_root_jacobian as gaussian_root_jacobian,
     output_jacobian as output_jacobian,
     softmax_root_jacobian as softmax_root_jacobian,
-    softmax_root_rows as softmax_root_rows,
-    spectrum_decades as spectrum_decades,
 )
 from .manifolds.geodesic_paths import (
     geodesic_between as geodesic_between,
     least_energy_path as least_energy_path,
     shoot_geodesic as shoot_geodesic,
 )
-from .manifolds.manifold_widths import (
-    ball_widths as ball_widths,
-    dropped_widths as dropped_widths,
-    geometric_fit as geometric_fit,
-    hull_width as hull_width,
-    hull_widths as hull_widths,
-)
+from .manifolds.manifold_widths import ball_widths as ball_widths, hull_width as hull_width, hull_widths as hull_widths
 from .manifolds.model_manifolds import (
     boundary_limit as boundary_limit,
-    camera_view as camera_view,
     local_dimension as local_dimension,
     manifold_grid as manifold_grid,
-    stretched_axes as stretched_axes,
-    wire_frame as wire_frame,
 )
-from .manifolds.path_lengths import (
-    fisher_length as fisher_length,
-    optimiser_path as optimiser_path,
-    path_length as path_length,
-)
+from .manifolds.path_lengths import fisher_length as fisher_length, path_length as path_length
 from .manifolds.trajectory_embeddings import (
     intensive_distances as intensive_distances,
     intensive_embedding as intensive_embedding,
     pca_embedding as pca_embedding,
 )
 from .models.regression_models import (
-    RegressionFit as RegressionFit,
     michaelis_menten as michaelis_menten,
     network_model as network_model,
     polynomial_model as polynomial_model,
@@ -60,14 +43,8 @@ from .models.regression_models import (
 from .models.vandermonde_matrices import inverse_vandermonde as inverse_vandermonde
 from .parameter_directions import (
     describe_directions as describe_directions,
-    direction_responses as direction_responses,
-    name_shares as name_shares,
     probability_embedding as probability_embedding,
 )
-from .profile_bands import (
-    PredictionBand as PredictionBand,
-    linear_half_width as linear_half_width,
-    profile_band as profile_band,
-)
+from .profile_bands import linear_half_width as linear_half_width, profile_band as profile_band
 from .stiff_subspaces import random_subspace as random_subspace, train_in_subspace as train_in_subspace
 from .weight_ellipsoids import cramer_rao_ellipse as cramer_rao_ellipse

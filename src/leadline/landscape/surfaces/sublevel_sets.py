@@ -91,8 +91,8 @@ def merge_tree(values: Grid, *, diagonal: bool = False) -> MergeTree:
     neighbours, valid = np.asarray(index).tolist(), inside.tolist()
 
     root = [-1] * flat.size  # −1: not yet below the level
-    elder: dict[int, int] = {}  # root -> the grid point where its oldest branch was born
-    ended: dict[int, tuple[float, int]] = {}  # birth point -> (level, birth point of the branch it flows into)
+    elder: dict[int, int] = {}  # root → the grid point where its oldest branch was born
+    ended: dict[int, tuple[float, int]] = {}  # birth point → (level, birth point of the branch it flows into)
 
     def find(i: int) -> int:
         while root[i] != i:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 from leadline.data import generator
 
-from ..tasks import Task
+from ..tasks import LearningTask
 from .distributions import Distribution, EmpiricalDistribution, Loss, draw_sample, pointwise_loss
 
 Predictor = Callable[[Any], Any]
@@ -84,7 +84,7 @@ def monte_carlo_risk(
 
 
 def risk_distribution(
-    task: Task, n: int, repeats: int, *, loss: Loss = "squared", atol: float = 1e-8, key: PRNGKeyArray
+    task: LearningTask, n: int, repeats: int, *, loss: Loss = "squared", atol: float = 1e-8, key: PRNGKeyArray
 ) -> Float[np.ndarray, " repeats"]:
     """R(f_Z) for independent training samples Z of size n: the risk of what the task's algorithm learns.
 
@@ -94,7 +94,7 @@ def risk_distribution(
     >>> import jax
     >>> from leadline.learning import RegressionDistribution, UniformInputs, affine, noise_distribution
     >>> law = RegressionDistribution(lambda x: x[..., 0], UniformInputs(), noise_distribution("gaussian", 0.5))
-    >>> risks = risk_distribution(Task(law, affine()), 20, 3, key=jax.random.key(0))
+    >>> risks = risk_distribution(LearningTask(law, affine()), 20, 3, key=jax.random.key(0))
     >>> risks.shape, bool((risks > 0.25).all())
     ((3,), True)
     """

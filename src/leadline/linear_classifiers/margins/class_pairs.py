@@ -13,14 +13,14 @@ class PairDifficulty(NamedTuple):
     """One row for each pair of classes (first labelled +1, second -1), in the order of `itertools.combinations`."""
 
     pairs: Int[np.ndarray, "p 2"]
-    margin: Float[np.ndarray, " p"]  # gamma, 0 where the pair is not separable
+    margin: Float[np.ndarray, " p"]  # γ, 0 where the pair is not separable
     radius: Float[np.ndarray, " p"]  # R
-    difficulty: Float[np.ndarray, " p"]  # R²/gamma², infinite where not separable: bounds the perceptron's updates
+    difficulty: Float[np.ndarray, " p"]  # R²/γ², infinite where not separable: bounds the perceptron's updates
     separable: Bool[np.ndarray, " p"]
 
 
 def pair_difficulty(x: Num[Array | np.ndarray, "n d"], labels: Int[Array | np.ndarray, " n"]) -> PairDifficulty:
-    """R²/gamma² of every pair of classes, with the bias absorbed: x -> (x, 1), then the homogeneous margin.
+    """R²/γ² of every pair of classes, with the bias absorbed: x ↦ (x, 1), then the homogeneous margin.
 
     Novikoff's bound for the perceptron with a bias, pair by pair: a ranking of the class pairs by linear difficulty.
 

@@ -19,15 +19,15 @@ class MaxMargin(NamedTuple):
 
     weights: Float[np.ndarray, " d"]
     bias: float
-    margin: float  # gamma* = 1/‖w‖
+    margin: float  # γ* = 1/‖w‖
     multipliers: Float[np.ndarray, " n"]  # a ≥ 0 with w = Σᵢ aᵢ yᵢ xᵢ, zero off the support points
     support: Bool[np.ndarray, " n"]  # a > 0
-    radius: float  # R = max ‖x‖, so that R²/gamma*² bounds the perceptron's updates if b = 0
+    radius: float  # R = max ‖x‖, so that R²/γ*² bounds the perceptron's updates if b = 0
     residual: float  # largest relative violation of the optimality conditions
 
 
 def max_margin(x: Num[Array | np.ndarray, "n d"], y: Num[Array | np.ndarray, " n"], *, bias: bool = True) -> MaxMargin:
-    """Hard margin: minimise ‖w‖²/2 subject to yᵢ (w·xᵢ + b) ≥ 1; then gamma* = 1/‖w*‖.
+    """Hard margin: minimise ‖w‖²/2 subject to yᵢ (w·xᵢ + b) ≥ 1; then γ* = 1/‖w*‖.
 
     `bias=False` is the homogeneous problem b = 0 that the perceptron theory needs: Lawson and Hanson's
     least-distance programme (Solving Least Squares Problems, 1974, ch. 23), one non-negative least-squares problem.

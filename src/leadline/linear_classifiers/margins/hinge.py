@@ -24,7 +24,7 @@ def soft_margin(
 ) -> SoftMargin:
     """Minimise (1/n) Σᵢ max(0, 1 - yᵢ (w·xᵢ + b)) + (ridge/2) ‖w‖² (Cortes and Vapnik 1995).
 
-    The bias is not penalised. As ridge -> 0 on separable data this is `max_margin`. Solved by scikit-learn: libsvm
+    The bias is not penalised. As ridge → 0 on separable data this is `max_margin`. Solved by scikit-learn: libsvm
     with a bias (the objective is then good to about six digits), liblinear without.
 
     >>> import numpy as np

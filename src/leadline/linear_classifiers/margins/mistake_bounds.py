@@ -2,15 +2,15 @@
 
 import math
 
-# R and gamma come from floating-point solvers: an R²/gamma² that is an integer may arrive a hair below it.
+# R and γ come from floating-point solvers: an R²/γ² that is an integer may arrive a hair below it.
 ROUNDING = 1e-9
 
 
 def mistake_bound(radius: float, margin: float, *, bias: float | None = None) -> int:
-    """Novikoff's bound: floor(R²/gamma²) updates from w = 0, in any order, if ‖x‖ ≤ R and y w*.x ≥ gamma.
+    """Novikoff's bound: floor(R²/γ²) updates from w = 0, in any order, if ‖x‖ ≤ R and y w*.x ≥ γ.
 
-    gamma is the margin of a unit vector w*. With a bias that is learned too (b ← b + y), and the unit vector w*
-    with bias b* as reference, the examples are (x, 1) and the bound is floor((R² + 1)(1 + b*²)/gamma²).
+    γ is the margin of a unit vector w*. With a bias that is learned too (b ← b + y), and the unit vector w*
+    with bias b* as reference, the examples are (x, 1) and the bound is floor((R² + 1)(1 + b*²)/γ²).
     A quotient within 1e-9 (relative) below an integer counts as that integer.
 
     >>> mistake_bound(1.0, 0.1), mistake_bound(1.0, 20**-0.5), mistake_bound(2.0, 1.0, bias=-1.0)
@@ -25,11 +25,11 @@ def mistake_bound(radius: float, margin: float, *, bias: float | None = None) ->
 
 
 def online_to_batch_bound(radius: float, margin: float, samples: int) -> float:
-    """Expected error of one pass of the perceptron, stopped at random: E[err(w_t)] ≤ (R²/rho²)/(n + 1).
+    """Expected error of one pass of the perceptron, stopped at random: E[err(w_t)] ≤ (R²/ρ²)/(n + 1).
 
-    Every example of the source has ‖x‖ ≤ R and y w*.x ≥ rho for a unit vector w*, the n examples are independent,
+    Every example of the source has ‖x‖ ≤ R and y w*.x ≥ ρ for a unit vector w*, the n examples are independent,
     and t is uniform on 0..n. The n + 1 expected errors add up to the expected mistakes on n + 1 examples, which
-    Novikoff bounds. A value of 1 or more says nothing. So n = R²/(rho² epsilon) examples give error epsilon.
+    Novikoff bounds. A value of 1 or more says nothing. So n = R²/(ρ² ε) examples give error ε.
 
     >>> round(online_to_batch_bound(1.0, 0.1, 999), 6)
     0.1

@@ -17,14 +17,14 @@ Inputs = Float[Array | np.ndarray, "n d"]
 Vector = Float[Array | np.ndarray, " d"]
 Scalar = Float[Array | np.ndarray, ""] | float | int
 
-_NO_DIRECTION = "The weight vector is zero, so there is no hyperplane and no margin; pass w with ||w|| > 0."
+_NO_DIRECTION = "The weight vector is zero, so there is no hyperplane and no margin; pass w with ‖w‖ > 0."
 _NAN_DIRECTION = "The weights contain NaN, so no margin is defined; look at how they were trained."
 
 
 def point_margins(w: Vector, b: Scalar, x: Inputs, y: Labels) -> Float[Array, " n"]:
     """Signed distance of every point from the hyperplane, y (w·x + b) / ‖w‖: positive iff correct.
 
-    Unchanged by (w, b) -> c (w, b), c > 0. Pass b = 0 for the homogeneous variant. w = 0 is an error
+    Unchanged by (w, b) ↦ c (w, b), c > 0. Pass b = 0 for the homogeneous variant. w = 0 is an error
     (raised at run time if this is called under `jax.jit`).
 
     >>> import jax.numpy as jnp
@@ -45,18 +45,18 @@ def point_margins(w: Vector, b: Scalar, x: Inputs, y: Labels) -> Float[Array, " 
 class DataMargin(NamedTuple):
     """How a hyperplane sits in a labelled sample."""
 
-    margin: float  # gamma, the least point margin
+    margin: float  # γ, the least point margin
     radius: float  # R, the largest ‖x‖
-    difficulty: float  # R² / gamma², infinite unless the sample is separated
-    separates: bool  # gamma > 0
+    difficulty: float  # R² / γ², infinite unless the sample is separated
+    separates: bool  # γ > 0
     points: Float[np.ndarray, " n"]  # the margin of each point
     support: Bool[np.ndarray, " n"]  # which points attain the least margin
 
 
 def data_margin(w: Vector, b: Scalar, x: Inputs, y: Labels, *, ties: float = 1e-9) -> DataMargin:
-    """The margin gamma = min_i yᵢ (w·xᵢ + b)/‖w‖ of a sample; (w, b) separates it iff gamma > 0.
+    """The margin γ = min_i yᵢ (w·xᵢ + b)/‖w‖ of a sample; (w, b) separates it iff γ > 0.
 
-    `ties`: points within ties * R of gamma count as support points. R²/gamma² bounds the perceptron's
+    `ties`: points within ties * R of γ count as support points. R²/γ² bounds the perceptron's
     updates when b = 0 (Novikoff 1962). In double precision, on concrete arrays; for `jax.jit` use `point_margins`.
 
     >>> import jax.numpy as jnp

@@ -36,7 +36,7 @@ def version_arcs(x: Inputs, y: Labels, *, bias: bool = False) -> VersionArcs:
     """Exact version spaces V = {w: yᵢ w·xᵢ > 0 for all i} in two parameters, while points are added.
 
     Each point leaves the open half-circle around the angle of y x; in the half-circle of the first point the others
-    cut from one side each. Two parameters are two inputs, or one input and a bias (`bias=True`: x -> (x, 1)).
+    cut from one side each. Two parameters are two inputs, or one input and a bias (`bias=True`: x ↦ (x, 1)).
 
     >>> import numpy as np
     >>> version_arcs(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]]), np.array([1, 1, 1])).share.tolist()

@@ -10,7 +10,7 @@ class LinearThreshold(eqx.Module):
     """f(x) = sgn(w·x + b), with the value at w·x + b = 0 a choice: 0 (a point on the plane is an error), +1 or -1.
 
     The decision boundary {w·x + b = 0} has unit normal w/‖w‖. With 0/1 outputs the same classifier is
-    1{w·x ≥ theta}, theta = -b, after relabelling y = 2t - 1 (`from_threshold`, `fires`).
+    1{w·x ≥ θ}, θ = -b, after relabelling y = 2t - 1 (`from_threshold`, `fires`).
 
     >>> unit = LinearThreshold(jnp.array([1.0, -1.0]), 0.5)
     >>> unit(jnp.array([[1.0, 0.0], [0.0, 2.0], [0.0, 0.5]])).tolist()
@@ -47,7 +47,7 @@ class LinearThreshold(eqx.Module):
 def from_threshold(
     weights: Num[Array | np.ndarray, " d"], theta: int | float | Num[Array | np.ndarray, ""]
 ) -> LinearThreshold:
-    """The 0/1 unit 1{w·x ≥ theta} as a sign unit: b = -theta and sgn(0) = +1, since it fires on the plane.
+    """The 0/1 unit 1{w·x ≥ θ} as a sign unit: b = -θ and sgn(0) = +1, since it fires on the plane.
 
     >>> float(from_threshold(jnp.array([1.0, 1.0]), 2.0)(jnp.array([1.0, 1.0])))
     1.0
@@ -60,7 +60,7 @@ def fires(
     theta: int | float | Num[Array | np.ndarray, ""],
     x: Num[Array | np.ndarray, "*n d"],
 ) -> Bool[Array, "*n"]:
-    """The 0/1 threshold form: t = 1{w·x ≥ theta} for each row.
+    """The 0/1 threshold form: t = 1{w·x ≥ θ} for each row.
 
     >>> fires(jnp.array([1.0, 1.0]), 2.0, jnp.array([[1.0, 1.0], [1.0, 0.0]])).tolist()
     [True, False]
@@ -69,7 +69,7 @@ def fires(
 
 
 def with_constant(x: Num[Array | np.ndarray, "*n d"]) -> Num[Array, "*n d_plus_1"]:
-    """x -> (x, 1): a constant last input, whose weight is then the bias.
+    """x ↦ (x, 1): a constant last input, whose weight is then the bias.
 
     >>> with_constant(jnp.array([[2.0, 3.0]])).tolist()
     [[2.0, 3.0, 1.0]]

@@ -20,9 +20,9 @@ def sweep_states(
 ) -> Float[np.ndarray, "sweeps_plus_1 d_plus_1"]:
     """(w, b) at the start and after each sweep of n presentations.
 
-    >>> from leadline.linear_classifiers.perceptrons.training import fit
+    >>> from leadline.linear_classifiers.perceptrons.training import learn
     >>> x, y = np.array([[1.0], [-1.0]]), np.array([1.0, 1.0])
-    >>> sweep_states(fit(x, y, epochs=2), x, y).tolist()
+    >>> sweep_states(learn(x, y, epochs=2), x, y).tolist()
     [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
     """
     weights, biases = path(run, x, y)

@@ -26,9 +26,9 @@ class DualClassifier(eqx.Module):
     Costs n_sv (d + 1) stored numbers and O(n_sv d) per prediction, against d and O(d) for the weights
     themselves. `weights` is w_0 where that is not 0 (inner product only).
 
-    >>> from leadline.linear_classifiers.perceptrons.training import fit
+    >>> from leadline.linear_classifiers.perceptrons.training import learn
     >>> x, y = jnp.eye(3), jnp.array([1.0, -1.0, 1.0])
-    >>> dual_form(fit(x, y), x, y).score(jnp.array([[1.0, 2.0, 4.0]])).tolist()
+    >>> dual_form(learn(x, y), x, y).score(jnp.array([[1.0, 2.0, 4.0]])).tolist()
     [3.0]
     """
 

@@ -20,7 +20,7 @@ class Run(NamedTuple):
     weights: Float[Array, " d"]
     bias: Float[Array, ""]
     updates: int
-    mistakes: Int[np.ndarray, " n"]  # alpha: updates made on each example
+    mistakes: Int[np.ndarray, " n"]  # α: updates made on each example
     history: Int[np.ndarray, " updates"]  # the example of each update, in order
     times: Int[np.ndarray, " updates"]  # presentations made before each update
     converged: bool  # every example is correct under the tie rule
@@ -38,7 +38,7 @@ class Path(NamedTuple):
     biases: Float[np.ndarray, " steps"]
 
 
-def fit(
+def learn(
     x: Num[Array | np.ndarray, "n d"],
     y: Num[Array | np.ndarray, " labels"],
     *,
@@ -60,28 +60,28 @@ def fit(
     Labels are -1 or +1. `key` is needed for the orders "permuted" and "uniform".
 
     >>> x = jnp.eye(4)
-    >>> run = fit(x, jnp.ones(4))
+    >>> run = learn(x, jnp.ones(4))
     >>> run.updates, run.weights.tolist(), run.converged
     (4, [1.0, 1.0, 1.0, 1.0], True)
     """
     x, y = _checked_data(x, y)
     if order not in ORDERS:
-        raise ValueError(f"perceptrons.fit got order={order!r}; choose one of {', '.join(ORDERS)}.")
+        raise ValueError(f"perceptrons.learn got order={order!r}; choose one of {', '.join(ORDERS)}.")
     if tie not in TIES:
-        raise ValueError(f"perceptrons.fit got tie={tie!r}; choose one of {', '.join(TIES)}.")
+        raise ValueError(f"perceptrons.learn got tie={tie!r}; choose one of {', '.join(TIES)}.")
     if not (step_size > 0 and np.isfinite(step_size)):
-        raise ValueError(f"perceptrons.fit got step_size={step_size}; it must be positive and finite.")
+        raise ValueError(f"perceptrons.learn got step_size={step_size}; it must be positive and finite.")
     if epochs < 1:
-        raise ValueError(f"perceptrons.fit got epochs={epochs}; at least one sweep is needed.")
+        raise ValueError(f"perceptrons.learn got epochs={epochs}; at least one sweep is needed.")
     if key is None:
         if order in ("permuted", "uniform"):
-            raise ValueError(f"perceptrons.fit needs a random key for order={order!r}: pass key=jax.random.key(0).")
+            raise ValueError(f"perceptrons.learn needs a random key for order={order!r}: pass key=jax.random.key(0).")
         key = jax.random.key(0)  # never drawn from
     if start is None:
         start = jnp.zeros(x.shape[1], x.dtype)
     elif start.shape != x.shape[1:]:
         raise ValueError(
-            f"perceptrons.fit got start of shape {start.shape}; it needs one weight per column of x, {x.shape[1:]}."
+            f"perceptrons.learn got start of shape {start.shape}; it needs one weight per column of x, {x.shape[1:]}."
         )
     start = jnp.asarray(start, x.dtype)
 
@@ -112,10 +112,10 @@ def fit(
 
 
 def path(run: Run, x: Num[Array | np.ndarray, "n d"], y: Num[Array | np.ndarray, " n"]) -> Path:
-    """Every (w, b) of a run: w_t = w_0 + step sum_{s<=t} y x of the s-th mistake; T + 1 rows, rounded as in the run.
+    """Every (w, b) of a run: w_t = w_0 + step Σ_{s≤t} y x of the s-th mistake; T + 1 rows, rounded as in the run.
 
     >>> x, y = jnp.eye(2), jnp.array([1.0, -1.0])
-    >>> path(fit(x, y), x, y).weights.tolist()
+    >>> path(learn(x, y), x, y).weights.tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.0, -1.0]]
     """
     x, y, start = np.asarray(x), np.asarray(y), np.asarray(run.start)
@@ -127,7 +127,7 @@ def path(run: Run, x: Num[Array | np.ndarray, "n d"], y: Num[Array | np.ndarray,
 
 
 def sweep_order(n: int, order: str, epoch: int | Int[Array, ""], key: PRNGKeyArray | None = None) -> Int[Array, " n"]:
-    """The examples that `fit` presents in one sweep, for the orders that do not look at the weights.
+    """The examples that `learn` presents in one sweep, for the orders that do not look at the weights.
 
     >>> sweep_order(4, "cyclic", 0).tolist()
     [0, 1, 2, 3]
@@ -145,7 +145,7 @@ def sweep_order(n: int, order: str, epoch: int | Int[Array, ""], key: PRNGKeyArr
 
 
 def is_mistake(score: Float[Array, "*shape"], y: Float[Array, "*shape"], tie: str = "mistake") -> Bool[Array, "*shape"]:
-    """Whether a score counts as wrong for the label y in {-1, +1} under one of the three tie rules of `fit`."""
+    """Whether a score counts as wrong for the label y in {-1, +1} under one of the three tie rules of `learn`."""
     if tie == "mistake":
         return y * score <= 0
     if tie == "correct":

@@ -24,9 +24,9 @@ def path_errors(
 ) -> Int[np.ndarray, " steps"]:
     """Training mistakes (y (w·x + b) ≤ 0) after t = 0..T updates of a run.
 
-    >>> from leadline.linear_classifiers.perceptrons.training import fit
+    >>> from leadline.linear_classifiers.perceptrons.training import learn
     >>> x, y = np.eye(3), np.ones(3)
-    >>> path_errors(fit(x, y), x, y).tolist()
+    >>> path_errors(learn(x, y), x, y).tolist()
     [3, 2, 1, 0]
     """
     weights, biases = path(run, x, y)
@@ -44,10 +44,10 @@ def pocket(run: Run, x: Num[Array | np.ndarray, "n d"], y: Num[Array | np.ndarra
 
     On data that no hyperplane separates the rule itself never settles; the pocket's error never rises.
 
-    >>> from leadline.linear_classifiers.perceptrons.training import fit
+    >>> from leadline.linear_classifiers.perceptrons.training import learn
     >>> x = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> y = np.array([-1.0, 1.0, 1.0, -1.0])
-    >>> kept = pocket(fit(x, y, bias=True, epochs=2), x, y)
+    >>> kept = pocket(learn(x, y, bias=True, epochs=2), x, y)
     >>> kept.errors.tolist(), kept.best.tolist()
     ([4, 2, 3, 2, 4, 2, 3, 2, 4], [4, 2, 2, 2, 2, 2, 2, 2, 2])
     """
@@ -61,11 +61,11 @@ def averaged(run: Run, x: Num[Array | np.ndarray, "n d"], y: Num[Array | np.ndar
     """Freund and Schapire's averaged perceptron: the mean over all P presentations of the weights after each.
 
     An update before which t presentations were made is in P - t of them, so
-    mean w = w_0 + step sum_s (1 - t_s/P) y x of the s-th mistake, without storing the path.
+    mean w = w_0 + step Σₛ (1 - t_s/P) y x of the s-th mistake, without storing the path.
 
-    >>> from leadline.linear_classifiers.perceptrons.training import fit
+    >>> from leadline.linear_classifiers.perceptrons.training import learn
     >>> x, y = np.eye(2), np.ones(2)
-    >>> averaged(fit(x, y), x, y).weights.tolist()
+    >>> averaged(learn(x, y), x, y).weights.tolist()
     [1.0, 0.75]
     """
     x, y = np.asarray(x), np.asarray(y)

@@ -136,7 +136,7 @@ class DagNetwork(eqx.Module):
 
 
 def mlp_graph(net: MLP) -> DagNetwork:
-    """The chain x -> h1 -> ... -> hL with the weights of an MLP in the standard parametrisation.
+    """The chain x → h1 → ... → hL with the weights of an MLP in the standard parametrisation.
 
     >>> mlp_graph(MLP((3, 4, 2), key=jax.random.key(0))).edges
     (('x', 'h1'), ('h1', 'h2'))

@@ -11,7 +11,7 @@ from .fully_connected import MLP
 
 
 def add_networks(a: MLP, b: MLP) -> MLP:
-    """The network x -> a(x) + b(x), whose hidden layers are those of `a` and `b` side by side: widths N_a + N_b.
+    """The network x ↦ a(x) + b(x), whose hidden layers are those of `a` and `b` side by side: widths N_a + N_b.
 
     Needs a linear output layer. The first matrices are stacked, the inner ones are the blocks of a block diagonal
     matrix, the last ones stand beside each other, and the last biases are added.
@@ -58,7 +58,7 @@ def _bias(layer: eqx.nn.Linear) -> Array:
 
 
 def scale_network(net: MLP, factor: float | Float[Array, ""]) -> MLP:
-    """The network x -> factor · net(x) at the same width: the output layer times the factor.
+    """The network x ↦ factor · net(x) at the same width: the output layer times the factor.
 
     >>> net = MLP((2, 3, 1), key=jax.random.key(0))
     >>> bool(jnp.allclose(scale_network(net, -2.0)(jnp.ones(2)), -2 * net(jnp.ones(2))))

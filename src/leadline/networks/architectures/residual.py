@@ -14,7 +14,7 @@ class ResidualLayer(eqx.Module):
 
     V is a matrix m x n (`projection`) where the input has n and the output m entries, and the identity if m = n and no
     projection is asked for. s is the `scale` of the branch. Without `skip` the first term is left out: a plain layer;
-    without `centred` the constant φ(0) is not subtracted. At W = 0, b = 0 the layer is x -> V x for every φ.
+    without `centred` the constant φ(0) is not subtracted. At W = 0, b = 0 the layer is x ↦ V x for every φ.
     Several layers of one shape may be stacked along a leading axis of the arrays.
 
     >>> layer = ResidualLayer(3, 3, "sigmoid", init="zeros", key=jax.random.key(0))
@@ -103,7 +103,7 @@ class ResidualNetwork(eqx.Module):
 
     The branch scale s is 1/√depth unless given, so that the second moment stays bounded at every depth. The blocks'
     arrays are stacked, and evaluated by one scan: a network of 200 blocks compiles as fast as one of 2. With
-    `skip=False` the same weights make a plain network, x -> φ(W x + b) - φ(0), with s = 1 unless given.
+    `skip=False` the same weights make a plain network, x ↦ φ(W x + b) - φ(0), with s = 1 unless given.
     One input at a time (of any shape: it is flattened); map it over a batch with `jax.vmap`.
 
     >>> net = ResidualNetwork(64, 32, 50, 10, key=jax.random.key(0))

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
-from leadline.networks import gaussian_expectation
-
+from .. import gaussian_expectation
 from .chain import Chain
 from .layer_moments import LayerMoments, direction_concentration
 

@@ -45,7 +45,7 @@ class DenseChain(eqx.Module):
         )
 
     def rescale(self, factors: Sequence[Float[np.ndarray, " _"]]) -> "DenseChain":
-        """W_l -> D_l W_l D_{l-1}⁻¹, b_l -> D_l b_l, D_l = diag(factors[l]) on hidden layers.
+        """W_l ↦ D_l W_l D_{l-1}⁻¹, b_l ↦ D_l b_l, D_l = diag(factors[l]) on hidden layers.
 
         The function stays where φ(at) = aφ(t) for the factors a: for a > 0 if φ is positively homogeneous, for
         a = ±1 if φ is odd.

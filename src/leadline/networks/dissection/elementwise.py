@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from leadline.networks import activation_facts
+from .. import activation_facts
 
 #: primitives that act entry by entry
 ELEMENTWISE = frozenset(

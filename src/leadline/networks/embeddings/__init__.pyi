@@ -3,7 +3,7 @@ from .cooccurrence import (
     pointwise_mutual_information as pointwise_mutual_information,
     window_counts as window_counts,
 )
-from .corpora import dataset_descriptions as dataset_descriptions, index_words as index_words
+from .corpora import index_words as index_words
 from .log_bilinear import (
     LogBilinear as LogBilinear,
     full_softmax_loss as full_softmax_loss,

@@ -14,8 +14,8 @@ Counts = Num[Array | np.ndarray, "v v"]
 class LogBilinear(eqx.Module):
     """P(ν | ω) = exp(x_ω·z_ν + b_ν) / Σ_μ exp(x_ω·z_μ + b_μ), with an input and an output vector for each word.
 
-    Mnih and Hinton 2007; skip-gram of Mikolov et al. 2013. Only the products x·z are identified: x -> A x with
-    z -> A^{-T} z is the same model. Both start as N(0, scale²/dim).
+    Mnih and Hinton 2007; skip-gram of Mikolov et al. 2013. Only the products x·z are identified: x ↦ A x with
+    z ↦ A⁻ᵀ z is the same model. Both start as N(0, scale²/dim).
 
     >>> model = LogBilinear(5, 3, key=jax.random.key(0))
     >>> model.log_probabilities().shape, bool(jnp.allclose(jnp.exp(model.log_probabilities()).sum(1), 1.0))
@@ -43,7 +43,7 @@ class LogBilinear(eqx.Module):
         return log_softmax(self.scores())
 
     def transformed(self, matrix: Float[Array, "dim dim"]) -> "LogBilinear":
-        """The same probabilities with x -> A x and z -> A^{-T} z."""
+        """The same probabilities with x ↦ A x and z ↦ A⁻ᵀ z."""
         moved = (self.inputs @ matrix.T, jnp.linalg.solve(matrix.T, self.outputs.T).T)
         return eqx.tree_at(lambda m: (m.inputs, m.outputs), self, moved)
 

@@ -33,7 +33,7 @@ def match_weights(
     """Permute the hidden units of `b` so that its weights lie near those of `a`: coordinate ascent by assignments.
 
     For one hidden layer l after the other the permutation P_l is replaced by the best one given the others, which is a
-    linear assignment: it maximises ⟨A_l, P_l B_l P_{l-1}^T⟩ + ⟨a_l, P_l b_l⟩ + ⟨A_{l+1}, P_{l+1} B_{l+1} P_l^T⟩. The
+    linear assignment: it maximises ⟨A_l, P_l B_l P_{l-1}ᵀ⟩ + ⟨a_l, P_l b_l⟩ + ⟨A_{l+1}, P_{l+1} B_{l+1} P_lᵀ⟩. The
     objective cannot fall; it stops at a fixed point. With one hidden layer that is the optimum. Begins at `start`, or
     at the identity. Ainsworth et al. 2023, algorithm 1.
 
@@ -136,7 +136,7 @@ def _arrays(net: MLP) -> list[tuple[np.ndarray, np.ndarray | None]]:
 
 
 def _permuted(layers: list, P: list[np.ndarray]) -> list:
-    """The arrays after W_l -> P_l W_l P_{l-1}^T, b_l -> P_l b_l."""
+    """The arrays after W_l ↦ P_l W_l P_{l-1}ᵀ, b_l ↦ P_l b_l."""
     moved = []
     for index, (W, b) in enumerate(layers):
         W = W if index == 0 else W[:, P[index - 1]]

@@ -15,7 +15,7 @@ Permutation = Int[Array | np.ndarray, " _"]
 
 
 def permute_units(net: MLP, permutations: Sequence[Permutation]) -> MLP:
-    """The same function with the hidden units in another order: W_l -> P_l W_l P_{l-1}^T, b_l -> P_l b_l.
+    """The same function with the hidden units in another order: W_l ↦ P_l W_l P_{l-1}ᵀ, b_l ↦ P_l b_l.
 
     Unit i of the new hidden layer l is unit permutations[l-1][i] of the old one; one permutation per hidden layer.
 
@@ -66,7 +66,7 @@ def permutation_copies(net: MLP) -> int:
 def rescale_units(net: MLP, factors: Sequence[Float[Array, " _"]]) -> MLP:
     """Multiply the incoming weights and the bias of hidden unit j by a_j and divide its outgoing weights by a_j.
 
-    With D_l the diagonal matrix of the factors of layer l: W_l -> D_l W_l D_{l-1}^{-1}, b_l -> D_l b_l. The function
+    With D_l the diagonal matrix of the factors of layer l: W_l ↦ D_l W_l D_{l-1}⁻¹, b_l ↦ D_l b_l. The function
     stays as it is if φ(a t) = a φ(t): for positively homogeneous φ (ReLU) and a_j > 0. Factors of 0 are refused.
 
     >>> net = MLP((3, 4, 2), key=jax.random.key(0))

@@ -36,6 +36,26 @@ class Constants(NamedTuple):
             raise ValueError("condition needs certified L and m > 0; this objective has none: measure them instead.")
         return self.smoothness / self.strong_convexity
 
+    def certified(self) -> "Certified":
+        """The same with nothing missing, for a convex objective whose minimum is known.
+
+        >>> Constants(4.0, 1.0, 1.0, np.zeros(2), 0.0).certified().strong_convexity
+        1.0
+        """
+        L, m, w, minimum = self.smoothness, self.strong_convexity, self.minimiser, self.minimum
+        if L is None or m is None or w is None or minimum is None:
+            raise ValueError("certified needs L, m, the minimiser and the minimum; measure what is not known instead.")
+        return Certified(L, m, w, minimum)
+
+
+class Certified(NamedTuple):
+    """L, m (0: convex only), w* and l* of a convex objective, all of them known."""
+
+    smoothness: float
+    strong_convexity: float
+    minimiser: Float[np.ndarray, " p"]
+    minimum: float
+
 
 class Objective(eqx.Module):
     """l(w) of one vector w. A subclass gives `__call__` and, where it is certain of them, `constants`.

@@ -178,7 +178,7 @@ def _axis(logarithmic: bool, *values: Any) -> Any:
     decades = 10.0 ** np.arange(np.floor(low), np.ceil(high) + 1, max(1, round((high - low) / 7)))
     ticks = decades if high - low > 2.5 else np.outer(decades, (1, 2, 5)).ravel()
     label = "format(datum.value, datum.value >= 1e5 || datum.value < 1e-3 ? '~e' : '~g')"
-    return alt.Axis(values=[number(t) for t in ticks], labelExpr=label)
+    return alt.Axis(values=[number(float(t)) for t in ticks], labelExpr=label)
 
 
 def _visible(tables: Tables, log: str, **columns: Any) -> Any:

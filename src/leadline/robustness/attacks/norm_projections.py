@@ -21,7 +21,7 @@ Lengths = Float[Array, "..."] | Float[np.ndarray, "..."]
 
 
 def p_norm(x: Rows, p: float) -> Lengths:
-    """‖x‖_p = (Σ |x_i|^p)^(1/p) for p >= 1, the largest |x_i| for p = ∞, the count of non-zeros for p = 0 (no norm).
+    """‖x‖_p = (Σ |x_i|^p)^(1/p) for p ≥ 1, the largest |x_i| for p = ∞, the count of non-zeros for p = 0 (no norm).
 
     >>> [round(float(p_norm(np.array([3.0, -4.0, 0.0]), p)), 6) for p in (0, 1, 2, math.inf)]
     [2.0, 7.0, 5.0, 4.0]
@@ -33,7 +33,7 @@ def p_norm(x: Rows, p: float) -> Lengths:
 
 
 def project(z: Rows, eps: float | Lengths, p: float) -> Rows:
-    """The point of the ball ‖u‖_p <= eps that is nearest to z in the 2-norm, for p = 0, 1, 2, ∞.
+    """The point of the ball ‖u‖_p ≤ eps that is nearest to z in the 2-norm, for p = 0, 1, 2, ∞.
 
     2: z min(1, eps/‖z‖); ∞: clip to ±eps; 1: soft threshold at the level that makes the length eps, found exactly by
     sorting (Duchi and others 2008); 0: the eps largest coordinates are kept. Points inside stay where they are.
@@ -100,7 +100,7 @@ def steepest_direction(g: Rows, p: float) -> Rows:
 
 @partial(jax.jit, static_argnames=("shape", "p"))
 def random_in_ball(key: PRNGKeyArray, shape: tuple[int, ...], eps: float | Lengths, p: float) -> Float[Array, "..."]:
-    """Points uniform in the balls ‖u‖_p <= eps along the last axis of `shape`, for p >= 1.
+    """Points uniform in the balls ‖u‖_p ≤ eps along the last axis of `shape`, for p ≥ 1.
 
     The sign-symmetric distribution with density ∝ exp(−|t|^p) in each coordinate has directions uniform in the sense of
     the ball; the length is U^(1/d) (Barthe and others 2005).

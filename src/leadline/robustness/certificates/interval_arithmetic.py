@@ -15,7 +15,7 @@ Bind = Callable[..., Any]  # a step of a program, on arrays
 
 
 class Interval(NamedTuple):
-    """Elementwise bounds low <= value <= high; truth values are bounded by False < True."""
+    """Elementwise bounds low ≤ value ≤ high; truth values are bounded by False < True."""
 
     low: Any
     high: Any

@@ -197,10 +197,10 @@ def _scan(settings: dict[str, Any], inputs: list[Any]) -> list[Any]:
 def interval_outputs(
     f: Callable[[Array], PyTree], low: Float[Array | np.ndarray, "..."], high: Float[Array | np.ndarray, "..."]
 ) -> tuple[PyTree, PyTree]:
-    """Sound bounds of f(x) for every x with low <= x <= high, element by element; exact for one affine map.
+    """Sound bounds of f(x) for every x with low ≤ x ≤ high, element by element; exact for one affine map.
 
     f is traced once and its program carried out on intervals (Moore 1966; Gowal et al. 2018 for networks): boxes
-    become c -> Wc + b, r -> |W| r in products, and pass monotone functions at their ends. Jittable; a primitive
+    become c ↦ Wc + b, r ↦ |W| r in products, and pass monotone functions at their ends. Jittable; a primitive
     without a rule raises `NoIntervalRule`. Bounds are rounded outward, see `interval_arithmetic`.
 
     >>> low, high = interval_outputs(lambda x: jax.nn.relu(x - 2 * x[::-1]), jnp.zeros(2), jnp.ones(2))

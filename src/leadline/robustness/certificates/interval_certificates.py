@@ -60,7 +60,7 @@ def _margins(apply: Scores, params: PyTree, x: Array, y: Array, eps: Array, pixe
 def interval_margins(
     apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Budget, *, pixels: tuple[float, float] | None = None
 ) -> Float[Array, "n k"]:
-    """Sound lower bounds of f_y - f_k over the box |x' - x| <= eps, one row per input; +inf for k = y.
+    """Sound lower bounds of f_y - f_k over the box |x' - x| ≤ eps, one row per input; +inf for k = y.
 
     Boxes are propagated through apply(params, batch) by `interval_outputs`; where it ends in an affine layer, this one
     acts on score differences, so that (w_y - w_k)·h is bounded and not each score alone (Gowal et al. 2018): exact for
@@ -81,7 +81,7 @@ def interval_margins(
 def certified(
     apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Budget, *, pixels: tuple[float, float] | None = None
 ) -> Bool[Array, " n"]:
-    """Whether interval bounds exclude that any |x' - x| <= eps (in every pixel) is classified otherwise than as y.
+    """Whether interval bounds exclude that any |x' - x| ≤ eps (in every pixel) is classified otherwise than as y.
 
     >>> certified(lambda w, x: x @ w, jnp.eye(2), jnp.array([[1.0, 0.0]] * 2), jnp.array([0, 0]), jnp.array([0.4, 0.6]))
     Array([ True, False], dtype=bool)

@@ -20,7 +20,7 @@ ROUNDING = 1e-5  # relative, of norms computed in single precision
 
 
 class LipschitzBracket(NamedTuple):
-    """lower <= L <= upper for the Euclidean Lipschitz constant L of a network.
+    """lower ≤ L ≤ upper for the Euclidean Lipschitz constant L of a network.
 
     `lower` is the largest stretch found, at the input `where`; `upper` the product of the `factors` of the chain's
     steps (None, and `why` says the reason, where the network is no chain). pairs[i, j] bounds the constant of the score
@@ -83,7 +83,7 @@ def step_norm(step: Any, key: PRNGKeyArray) -> float:
 def _iterated_norm(step: Any, key: PRNGKeyArray) -> float:
     """‖W‖₂ from above by Lanczos on WᵀW from a Gaussian start.
 
-    After q products P(λ < (1 - e) λ_max) <= 1.648 √n exp(-√e (2q - 1)); the Ritz value is divided by 1 - e.
+    After q products P(λ < (1 - e) λ_max) ≤ 1.648 √n exp(-√e (2q - 1)); the Ritz value is divided by 1 - e.
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 

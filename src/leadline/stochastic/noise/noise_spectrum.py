@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
-from leadline.curvature import exact_estimate
-from leadline.curvature.spectra.estimate import Estimate
+from leadline.curvature.spectra.estimate import Estimate, exact_estimate
 from leadline.data import generator
 
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num, PyTree
 
-from leadline.curvature import exact_estimate, example_gradient_norms
-from leadline.curvature.spectra.estimate import Estimate
+from leadline.curvature import example_gradient_norms
+from leadline.curvature.spectra.estimate import Estimate, exact_estimate
 
 from .noise_spectrum import _jackknife, _ratio, _unbiased
 

@@ -60,7 +60,7 @@ def lifted_gradient(problem: FiniteSum, i: Int[Array, ""], stored: Float[Array, 
 def filled_buffer(problem: FiniteSum, w: Vector, *, compact: bool | None = None) -> Buffer:
     """The buffer of all gradients at w: n component gradients. Compact by default where the loss is a `LinearLoss`.
 
-    >>> from leadline.stochastic import six_points
+    >>> from leadline.stochastic.problems.finite_sum import six_points
     >>> filled_buffer(six_points(), jnp.zeros(1)).entries.shape
     (6, 1)
     """
@@ -90,7 +90,7 @@ def saga(
     steps (by default n: one pass); the buffer starts with the gradients at `start`. Each step costs one component
     gradient. In compact storage the penalty's gradient a w is added exactly instead of being remembered.
 
-    >>> from leadline.stochastic import six_points
+    >>> from leadline.stochastic.problems.finite_sum import six_points
     >>> run = saga(six_points(), jnp.zeros(1), 1 / (3 * 1.44), jnp.arange(600) * 5 % 6)
     >>> round(float(run.last[0]), 6)
     0.359184
@@ -125,7 +125,7 @@ def sag(
 
     Biased. η = 1/(16 L_max) is guaranteed, 1/L_max usual.
 
-    >>> from leadline.stochastic import six_points
+    >>> from leadline.stochastic.problems.finite_sum import six_points
     >>> run = sag(six_points(), jnp.zeros(1), 1 / 1.44, jnp.arange(600) * 5 % 6)
     >>> round(float(run.last[0]), 6)
     0.359184
@@ -149,7 +149,7 @@ def svrg(
     theorem has it. It needs a finite sum of fixed functions: with dropout or random augmentation gᵢ(w) and gᵢ(w_s)
     see different draws and the correction is no control variate.
 
-    >>> from leadline.stochastic import six_points
+    >>> from leadline.stochastic.problems.finite_sum import six_points
     >>> run = svrg(six_points(), jnp.zeros(1), 0.2, jnp.arange(240).reshape(20, 12) * 5 % 6)
     >>> round(float(run.last[0]), 6), run.evaluations[:3].tolist()
     (0.359184, [0, 30, 60])

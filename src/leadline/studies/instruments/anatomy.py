@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import PRNGKeyArray, PyTree
 
 from leadline.evidence import Comparison, Figure, at_least, at_most, close, exactly
 from leadline.presentation import figure
@@ -65,7 +66,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     taken, bracket = subject.shared.dissection, subject.shared.lipschitz
     parts: list[NotApplicable] = []
     sizes = {name: int(np.size(leaf)) for name, leaf in zip(taken.network.names, _leaves(subject.params), strict=True)}
@@ -114,7 +115,7 @@ def measure(subject: Subject, key: Any) -> Measured:
     )
 
 
-def _leaves(params: Any) -> list[Any]:
+def _leaves(params: PyTree) -> list[Any]:
     import jax
 
     return jax.tree.leaves(params)
@@ -182,7 +183,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield part.comparison()
 
 
-def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     if found.layers:
         yield _shares(found)
     field, seen = found.field, found.sensitivity

@@ -1,21 +1,25 @@
 """Curvature: the Hessian's spectrum where the network stands, against its step, its classes and its data."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from leadline.audits.spectrum_survey import SpectrumSurvey, spectrum_comparisons, spectrum_figure, survey_spectrum
-from leadline.evidence import Comparison, at_least, at_most, close
+from leadline.curvature.operators.operator import Operator
+from leadline.curvature.operators.symmetric_map import SymmetricMap
+from leadline.curvature.spectra.lanczos import Eigenpairs
+from leadline.curvature.spectra.spectral_density import SpectralDensity
+from leadline.evidence import Comparison, Figure, at_least, at_most, close
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable, plainly
 from ..measurements.sloppy_spectrum import SloppySpectrum, sloppy_spectrum
-from ..subject import Subject
+from ..subject import Subject, TrainingHistory
 
 CONFIDENT = 3.29  # standard errors that a normal error exceeds once in 1000 times
 SMALL = 30_000  # parameters up to which the density is resolved by 40 products a probe, 20 above
@@ -55,7 +59,7 @@ class Measured(NamedTuple):
     trace_reach: float
     density_trace: float
     density_reach: float
-    density: Any
+    density: SpectralDensity
     outliers: int
     gradient_norm: float
     gradient_scatter: float
@@ -74,11 +78,12 @@ class Measured(NamedTuple):
         return SpectrumSurvey(*(getattr(self, name) for name in SpectrumSurvey._fields))
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Eigenvalues, density, trace, Gauss-Newton, gradient, relative sharpness, Fisher spectrum."""
     import warnings
 
     from leadline import curvature
+    from leadline.curvature.operators.row_curvatures import curvatures_by_row
 
     parts: list[NotApplicable] = []
     sample = subject.sample
@@ -87,7 +92,7 @@ def measure(subject: Subject, key: Any) -> Measured:
         h, largest = subject.shared.hessian, subject.shared.hessian_top
         g = curvature.gauss_newton(subject.apply, subject.criterion, subject.params, *sample, batch=256)
     found = survey_spectrum(h, g, largest, key, num_steps=40 if subject.size <= SMALL else 20)
-    bends = curvature.curvatures_by_row(subject.row_losses, subject.params, largest.vectors[0], *sample)
+    bends = curvatures_by_row(subject.row_losses, subject.params, largest.vectors[0], *sample)
     seen = 1 - sample.count / subject.train.count
     error = float(np.std(bends, ddof=1)) * (seen / sample.count) ** 0.5
     loss, norm, scatter = _gradient(subject)
@@ -135,7 +140,7 @@ def _accuracy(subject: Subject) -> float | None:
     return float(np.mean(scores.argmax(axis=1) == labels)) if labels.ndim == 1 else None
 
 
-def why_not_plain(past: Any) -> str:
+def why_not_plain(past: TrainingHistory) -> str:
     """What a comparison of sharpness and step would need, and the optimiser that prevents it."""
     base = "it was trained by gradient descent at a known constant step, without momentum or decay"
     if past.optimiser not in (None, "sgd"):
@@ -158,13 +163,14 @@ def _gradient(subject: Subject) -> tuple[float, float, float]:
 
 
 @eqx.filter_jit
-def _mean_gradient(losses: Any, params: PyTree, x: Array, y: Array) -> tuple[Array, PyTree]:
+def _mean_gradient(losses: Callable[..., Array], params: PyTree, x: Array, y: Array) -> tuple[Array, PyTree]:
     return jax.value_and_grad(lambda p: jnp.mean(losses(p, x, y)))(params)
 
 
-def relative_sharpness(subject: Subject, h: Any) -> tuple[tuple[float, float], tuple[float, float, float] | None]:
+def relative_sharpness(subject: Subject, h: Operator) -> tuple[tuple[float, float], tuple[float, float, float] | None]:
     """λ_max(|w|H|w|) with its residual; both sharpnesses after layers were rescaled, with the larger residual."""
-    from leadline import curvature, networks
+    from leadline import networks
+    from leadline.curvature.operators.dense_operator import dense_if_small
 
     plain = _scaled_top(h, subject.params)
     net = subject.module
@@ -177,23 +183,25 @@ def relative_sharpness(subject: Subject, h: Any) -> tuple[tuple[float, float], t
     moved = eqx.tree_at(lambda op: op.params, h, params)
     value, residual = _scaled_top(moved, params)
     top = _quiet_top(
-        curvature.dense_if_small(moved), basis=max(2 * len(subject.shared.hessian_top.values) + 20, 50)
+        dense_if_small(moved), basis=max(2 * len(subject.shared.hessian_top.values) + 20, 50)
     )  # compiled already
     return plain, (float(top.values[0]), value, residual)
 
 
-def _scaled_top(h: Any, params: PyTree) -> tuple[float, float]:
+def _scaled_top(h: Operator, params: PyTree) -> tuple[float, float]:
     from leadline import curvature
+    from leadline.curvature.operators.dense_operator import dense_if_small
+    from leadline.curvature.sharpness.sharpness_measures import ScaledHessian
 
-    scaled = curvature.ScaledHessian(h, jnp.abs(h.flat(params)))
-    if isinstance(curvature.dense_if_small(h), curvature.DenseOperator):
+    scaled = ScaledHessian(h, jnp.abs(h.flat(params)))
+    if isinstance(dense_if_small(h), curvature.DenseOperator):
         size = np.abs(np.asarray(h.flat(params)))
         scaled = curvature.DenseOperator(jnp.asarray(size[:, None] * h.dense() * size))
     found = _quiet_top(scaled)
     return float(found.values[0]), float(found.residuals[0])
 
 
-def _quiet_top(operator: Any, basis: int = 50) -> Any:
+def _quiet_top(operator: SymmetricMap, basis: int = 50) -> Eigenpairs:
     import warnings
 
     from leadline import curvature
@@ -242,7 +250,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield part.comparison()
 
 
-def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     rules = {} if found.stable is None else {"2/step": ("x", found.stable)}
     yield spectrum_figure(found.survey, subject.outputs, rules)
     if found.sloppy is not None:

@@ -9,7 +9,11 @@ from jaxtyping import Float, PRNGKeyArray
 
 from leadline import generalisation
 from leadline.evidence import Comparison, Figure, at_most
-from leadline.generalisation import Bound, ChainBounds, ExactInterval, LayerNorms, NetworkCertificate
+from leadline.generalisation.bounds import Bound
+from leadline.generalisation.dense_chain_bounds import ChainBounds
+from leadline.generalisation.held_out_bounds import ExactInterval
+from leadline.generalisation.network_certificates import NetworkCertificate
+from leadline.generalisation.network_norms import LayerNorms
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable

@@ -1,13 +1,15 @@
 """Memorisation: does the network know a rule, or its training rows?"""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from leadline.evidence import Comparison, Figure, at_least, at_most, mean, same_distribution, smaller
-from leadline.generalisation import ExactInterval, exact_interval
+from leadline.generalisation import exact_interval
+from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable
@@ -48,7 +50,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Everything that tells memory from a rule."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
     parts: list[NotApplicable] = []

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray, PyTree
 
 from leadline import data, stochastic
+from leadline.curvature.operators.operator import Operator
 from leadline.evidence import Comparison, Figure, at_least, at_most, mean
 from leadline.presentation import figure
+from leadline.stochastic.moments.quadratic_floors import FloorCheck
+from leadline.stochastic.runs.short_continuations import Continuation, LossAround, SegmentDrop, tree_dot
 
 from ..instrument import Instrument, Meaning, NotApplicable, plainly
 from ..subject import Subject
@@ -48,29 +52,29 @@ class Measured(NamedTuple):
     batch: int
     step_known: bool
     batch_known: bool
-    segment: stochastic.SegmentDrop | None
+    segment: SegmentDrop | None
     batch_squares: np.ndarray | None
     changes: np.ndarray | None
     second: np.ndarray | None
-    run: stochastic.Continuation | None
-    progress: stochastic.Continuation | None
+    run: Continuation | None
+    progress: Continuation | None
     run_pl: float
     run_bound: float
     run_rate: float
     run_floor: float
     steps_tried: np.ndarray
     drops: np.ndarray
-    floor: stochastic.FloorCheck | None
+    floor: FloorCheck | None
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     rng, past, parts = data.generator(key), subject.past, []
     noise = subject.shared.noise
     hessian, smoothness = subject.shared.hessian, float(subject.shared.hessian_top.values[0])
     g = noise.gradient
     square, trace = noise.seen_square.value, noise.seen_trace.value
-    here = stochastic.LossAround(subject.row_losses, subject.params, tuple(map(jnp.asarray, subject.sample)))
+    here = LossAround(subject.row_losses, subject.params, tuple(map(jnp.asarray, subject.sample)))
     loss = float(here.row_losses(subject.params).mean())
     plain = past.optimiser in (None, "sgd")
     step_known = past.step is not None and plain
@@ -161,8 +165,8 @@ def _operations(subject: Subject) -> float:
         return 2.0 * subject.size * subject.sample.count
 
 
-def _curvature(hessian: Any, v: Any) -> float:
-    return stochastic.tree_dot(v, hessian(v))
+def _curvature(hessian: Operator, v: PyTree) -> float:
+    return tree_dot(v, hessian(v))
 
 
 def _noisy_steps(here, hessian, g, step, batch, draws, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -170,14 +174,14 @@ def _noisy_steps(here, hessian, g, step, batch, draws, rng) -> tuple[np.ndarray,
     squares, changes, second = [], [], []
     for _ in range(draws):
         drawn = here.batch_gradient(rng.integers(count, size=batch))
-        squares.append(stochastic.tree_dot(drawn, drawn))
+        squares.append(tree_dot(drawn, drawn))
         changes.append((here.row_losses(here.moved(drawn, step)) - before).mean())
         other = here.batch_gradient(rng.integers(count, size=batch))  # independent of the step whose change is measured
         second.append(step**2 / 2 * _curvature(hessian, jax.tree.map(jnp.subtract, other, g)))
     return np.array(squares), np.array(changes), np.array(second)
 
 
-def _floor(subject, here, g, step, batch, key, parts) -> stochastic.FloorCheck | None:
+def _floor(subject, here, g, step, batch, key, parts) -> FloorCheck | None:
     what = "stationary floor of SGD, predicted by the noise"
     if subject.size > 400:
         parts.append(

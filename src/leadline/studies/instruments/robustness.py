@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 
-from leadline.evidence import Comparison, Inapplicable, at_most, close, frequency
+from leadline.evidence import Comparison, Figure, Inapplicable, at_most, close, frequency
 from leadline.presentation import figure
-from leadline.robustness import HeadCheck
+from leadline.robustness.linear_heads import HeadCheck
 
 from ..instrument import Instrument, Meaning, NotApplicable
 from ..subject import Subject
@@ -74,9 +74,10 @@ def refuses(subject: Subject) -> str:
     return "" if high > low else "all inputs are equal"
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Attacks and certificates in the ∞-norm, then in the 2-norm, then the head, where all is known exactly."""
     from leadline import robustness
+    from leadline.robustness import accuracy_brackets
 
     x, y, where = _right_rows(subject)
     low, high = subject.input_range
@@ -123,7 +124,7 @@ def measure(subject: Subject, key: Any) -> Measured:
         bracket.pgd.mean(axis=1),
         bracket.above,
         bracket.below,
-        robustness.half_radius(eps, bracket.above),
+        accuracy_brackets.half_radius(eps, bracket.above),
         None if bracket.certified is None else float(np.median(bracket.certified)),
         bracket.radii,
         bracket.certified,
@@ -223,7 +224,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield part.comparison()
 
 
-def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     xs = np.concatenate([[0.0], found.eps])
 
     def from_one(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

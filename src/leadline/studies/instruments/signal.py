@@ -3,11 +3,14 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import PRNGKeyArray, PyTree
 
 from leadline.evidence import Comparison, Figure, at_most, close, mean
+from leadline.networks.dissection.chain import Chain
+from leadline.networks.dissection.layer_moments import LayerMoments
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable
@@ -64,12 +67,13 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
-    from leadline.networks.dissection import measure_moments, predict_moments, why_no_mean_field
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
+    from leadline.networks.dissection import measure_moments, predict_moments
+    from leadline.networks.dissection.chain_mean_field import why_no_mean_field
 
     taken, sample = subject.shared.dissection, subject.sample.first(ROWS)
 
-    def moments(params: Any, chain: Any) -> Any:
+    def moments(params: PyTree, chain: Chain | None) -> tuple[LayerMoments, ...]:
         return measure_moments(taken, params, *sample, subject.criterion, chain=chain)
 
     now = moments(subject.params, taken.chain)
@@ -111,7 +115,7 @@ def measure(subject: Subject, key: Any) -> Measured:
         gradient_ratio=now[0].gradient / now[-1].gradient if now[-1].gradient > 0 else math.nan,
         dead=tuple(int(m.dead.sum()) for m in now),
         saturated=tuple(None if m.saturated is None else int(m.saturated.sum()) for m in now),
-        last_gradient=output_gradient(subject, x, sample.targets, taken, now),
+        last_gradient=output_gradient(subject, x, sample.targets, taken),
         start_second=None if start is None else np.array([m.second for m in start]),
         start_gradient=None if start is None else np.array([m.gradient for m in start]),
         start_active=None if start is None else np.concatenate([m.active[m.unit_second > 0] for m in start]),
@@ -192,7 +196,7 @@ def _in_range(measured: np.ndarray, predicted: np.ndarray, ranges: np.ndarray, w
     )
 
 
-def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     depth = min(len(found.names), SHOWN)
     at = np.arange(1, depth + 1)
     lines, points, bands = {}, {}, {}

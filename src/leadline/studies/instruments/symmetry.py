@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from leadline.evidence import Comparison, Figure, at_most, close
 from leadline.generalisation import exact_interval
@@ -27,7 +28,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Both kinds of symmetry."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
     parts: list[NotApplicable] = []

@@ -1,13 +1,13 @@
 """Tangent: the kernel of parameter gradients, what it predicts of training, and whether training stayed near it."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 
-from leadline.evidence import Comparison, at_least, at_most, close, frequency
+from leadline.evidence import Comparison, Figure, at_least, at_most, close, frequency
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable, plainly
@@ -70,7 +70,7 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
-def measure(subject: Subject, key: Any) -> Measured:
+def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Kernel, alignment, trial runs, drift, infinitely wide twin."""
     from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 
@@ -173,7 +173,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield part.comparison()
 
 
-def draw(found: Measured, subject: Subject) -> Iterator[Any]:
+def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     if found.times is not None:
         ran = np.isfinite(found.loss_network) & (found.loss_network < 1e3 * found.loss_predicted[0])
         place = "its start" if found.from_start else "where it is"

@@ -4,9 +4,13 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import PRNGKeyArray
 from scipy.special import softmax
 
 from leadline import bayes
+from leadline.bayes.calibration_tests import ReliabilityTable
+from leadline.bayes.last_layers import LastLayer
+from leadline.bayes.temperature_scaling import scaled_log_losses
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -87,7 +91,7 @@ class Measured(NamedTuple):
     null_error: np.ndarray | None
     null_log_loss: np.ndarray | None
     null_accuracy: np.ndarray | None
-    table: bayes.ReliabilityTable | None
+    table: ReliabilityTable | None
     temperature: Temperature | None
     uncertainty: Uncertainty | None
     intervals: Intervals | None
@@ -95,18 +99,18 @@ class Measured(NamedTuple):
     paired: dict[str, np.ndarray]
 
 
-def _noise_inputs(subject: Subject, key: Any, count: int) -> np.ndarray:
+def _noise_inputs(subject: Subject, key: PRNGKeyArray, count: int) -> np.ndarray:
     """Rows without structure: every input uniform over the range of the training inputs."""
     low, high = subject.input_range
     drawn = jax.random.uniform(key, (count, *subject.input_shape), minval=low, maxval=max(high, low + 1e-6))
     return np.asarray(drawn, subject.dtype)
 
 
-def measure_calibration(subject: Subject, key: Any) -> Measured:
+def measure_calibration(subject: Subject, key: PRNGKeyArray) -> Measured:
     return _of_classifier(subject, key) if subject.classifies else _of_regressor(subject, key)
 
 
-def _of_classifier(subject: Subject, key: Any) -> Measured:
+def _of_classifier(subject: Subject, key: PRNGKeyArray) -> Measured:
     keys = jax.random.split(key, 4)
     scores, labels = np.asarray(subject.test_scores[:MOST], float), subject.test.targets[:MOST]
     p, parts, paired = softmax(scores, axis=1), [], {}
@@ -145,7 +149,9 @@ def _spread(draws: np.ndarray) -> np.ndarray:
     return np.array([draws.mean(), draws.min(), draws.max()])
 
 
-def _temperature(scores: np.ndarray, labels: np.ndarray, key: Any, parts: list, paired: dict) -> Temperature | None:
+def _temperature(
+    scores: np.ndarray, labels: np.ndarray, key: PRNGKeyArray, parts: list, paired: dict
+) -> Temperature | None:
     order = np.asarray(jax.random.permutation(key, len(labels)))
     fit, judge = order[: len(order) // 2], order[len(order) // 2 :]
     found = bayes.fit_temperature(scores[fit], labels[fit])
@@ -153,8 +159,8 @@ def _temperature(scores: np.ndarray, labels: np.ndarray, key: Any, parts: list, 
         why = "the log loss of half of the test rows has a minimum in the temperature"
         parts.append(NotApplicable("temperature", f"{why} (all are classified right, or the scores say nothing)"))
         return None
-    change = bayes.scaled_log_losses(scores[judge], labels[judge], found.value)
-    change = change - bayes.scaled_log_losses(scores[judge], labels[judge])
+    change = scaled_log_losses(scores[judge], labels[judge], found.value)
+    change = change - scaled_log_losses(scores[judge], labels[judge])
     paired["temperature"] = change
     half = 1.96 * change.std(ddof=1) / np.sqrt(len(change))
     m = float(change.mean())
@@ -162,7 +168,7 @@ def _temperature(scores: np.ndarray, labels: np.ndarray, key: Any, parts: list, 
 
 
 def _uncertainty(
-    subject: Subject, head: bayes.LastLayer, p: np.ndarray, labels: np.ndarray, keys: Any, paired: dict
+    subject: Subject, head: LastLayer, p: np.ndarray, labels: np.ndarray, keys: Any, paired: dict
 ) -> Uncertainty:
     seen = subject.train.first(4 * subject.rows)
     posterior = bayes.last_layer_laplace(
@@ -201,7 +207,7 @@ def _entropy(p: np.ndarray) -> np.ndarray:
     return -np.sum(p * np.log(np.maximum(p, np.finfo(float).tiny)), axis=1)
 
 
-def _of_regressor(subject: Subject, key: Any) -> Measured:
+def _of_regressor(subject: Subject, key: PRNGKeyArray) -> Measured:
     from scipy.special import ndtri
 
     head, parts, paired, intervals = subject.shared.last_layer, [], {}, None

@@ -1,11 +1,15 @@
 """What a network keeps of single examples: fits of shuffled labels, nearest neighbours, influence of training rows."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from leadline import convolution, generalisation
+from leadline import generalisation
+from leadline.bayes.last_layers import LastLayer
+from leadline.convolution.score_audits import redraw_parameters
+from leadline.generalisation.memorisation.label_probes import LabelProbe
+from leadline.generalisation.memorisation.nearest_neighbours import nearest_rows
 
 from ..instrument import NotApplicable
 from ..subject import Rows, Subject
@@ -29,8 +33,8 @@ class LabelTrial(NamedTuple):
     steps: int
     rate: float
     fresh: bool
-    own: generalisation.LabelProbe
-    shuffled: generalisation.LabelProbe
+    own: LabelProbe
+    shuffled: LabelProbe
     own_after: int | None
     shuffled_after: int | None
 
@@ -83,7 +87,7 @@ def label_trial(subject: Subject, rng: np.random.Generator) -> LabelTrial:
     steps = int(np.clip(FLOPS / (work * count), 50, STEPS))
     rows, rate = subject.train.first(count), 3e-3
     fresh = subject.past.start is None
-    start = convolution.redraw_parameters(subject.params, rng=rng) if fresh else subject.past.start
+    start = redraw_parameters(subject.params, rng=rng) if fresh else subject.past.start
     own, shuffled = (
         generalisation.fit_labels(subject.apply, start, subject.criterion, rows.inputs, y, num_steps=steps, rate=rate)
         for y in (rows.targets, rows.targets[rng.permutation(count)])
@@ -91,11 +95,11 @@ def label_trial(subject: Subject, rng: np.random.Generator) -> LabelTrial:
     return LabelTrial(count, steps, rate, fresh, own, shuffled, own.fitted_after, shuffled.fitted_after)
 
 
-def neighbours(subject: Subject, layer: Any) -> Neighbours:
+def neighbours(subject: Subject, layer: LastLayer | None) -> Neighbours:
     """Neighbours of the test rows among the training rows."""
     train, test = subject.train.first(NEIGHBOURS), subject.test.first(subject.rows)
-    near = generalisation.nearest_rows(test.inputs, train.inputs)
-    among = generalisation.nearest_rows(train.inputs[: test.count], train.inputs, others=True)
+    near = nearest_rows(test.inputs, train.inputs)
+    among = nearest_rows(train.inputs[: test.count], train.inputs, others=True)
     scores = subject.scores(test.inputs)
     shared = (test.count, near.distance, among.distance, int((near.distance == 0).sum()))
     if not is_labelled(subject):
@@ -105,13 +109,13 @@ def neighbours(subject: Subject, layer: Any) -> Neighbours:
     same = train.targets[near.index] == test.targets
     right, in_features = scores.argmax(1) == test.targets, None
     if layer is not None:
-        closest = generalisation.nearest_rows(layer.features(test.inputs), layer.features(train.inputs)).index
+        closest = nearest_rows(layer.features(test.inputs), layer.features(train.inputs)).index
         in_features = int((train.targets[closest] == test.targets).sum())
     elsewhere = float((~same[~right]).mean()) if (~right).any() else None
     return Neighbours(*shared, int(same.sum()), in_features, int(right.sum()), None, None, elsewhere)
 
 
-def influences(subject: Subject, layer: Any) -> Influences | NotApplicable:
+def influences(subject: Subject, layer: LastLayer | None) -> Influences | NotApplicable:
     """Influence of every sampled training row through the last layer, checked by leaving a few out."""
     what = "influence of single examples"
     if layer is None:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leadline.networks.dissection.dissecting import Dissection
+
 from ..instrument import NotApplicable
 from ..subject import Subject
 
@@ -29,7 +31,8 @@ class SeenField(NamedTuple):
 def seen_field(subject: Subject, parts: list[NotApplicable]) -> tuple[SeenField | None, np.ndarray | None]:
     """The field and the size of the derivative by each pixel; where there is none, the reason goes to `parts`."""
     from leadline.convolution import measure_field, receptive_field
-    from leadline.networks.dissection import centre_of, input_sensitivity
+    from leadline.networks.dissection import input_sensitivity
+    from leadline.networks.dissection.seen_inputs import centre_of
 
     taken, what = subject.shared.dissection, WHAT
     numbers = [n for n, layer in enumerate(taken.layers) if layer.is_convolution]
@@ -67,7 +70,7 @@ def seen_field(subject: Subject, parts: list[NotApplicable]) -> tuple[SeenField 
     return found, seen / seen.max()
 
 
-def _windows(taken: Any, until: int) -> list[list[Any]] | None:
+def _windows(taken: Dissection, until: int) -> list[list[Any]] | None:
     """For each axis the convolutions and poolings up to layer `until`; None where they are not a chain."""
     from leadline.convolution import ConvLayer, PoolLayer
 

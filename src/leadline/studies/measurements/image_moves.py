@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from leadline import convolution
+from leadline.convolution.score_audits import built_in
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -60,7 +61,7 @@ def image_moves(subject: Subject, rng: np.random.Generator) -> ImageMoves:
         if kind == "rotations":
             floors = [m.relative for m in back]
         else:
-            redrawn = convolution.built_in(
+            redrawn = built_in(
                 lambda p, x: subject.scores(x, p), subject.params, rows.inputs[:32], family, rng=rng
             ).tolist()
         audit = convolution.audit_scores(subject.scores, rows.inputs, family, labels)

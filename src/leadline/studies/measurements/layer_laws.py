@@ -2,9 +2,12 @@
 
 import math
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+
+from leadline.networks.dissection.chain import Chain
+from leadline.networks.dissection.dissecting import Dissection
+from leadline.networks.dissection.layer_moments import LayerMoments
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -29,7 +32,7 @@ def log_slope(values: np.ndarray) -> float | None:
     return float(np.polyfit(np.arange(len(values)), np.log(values), 1)[0])
 
 
-def output_gradient(subject: Subject, x: np.ndarray, targets: np.ndarray, taken: Any, now: Any) -> float | None:
+def output_gradient(subject: Subject, x: np.ndarray, targets: np.ndarray, taken: Dissection) -> float | None:
     """Root mean square norm of the loss's gradient by the outputs, in closed form: p - y, or 2(f - y)."""
     scores, y = np.asarray(subject.scores(x), np.float64), targets[: len(x)]
     if subject.loss == "cross-entropy":
@@ -48,7 +51,7 @@ def output_gradient(subject: Subject, x: np.ndarray, targets: np.ndarray, taken:
     return float(np.sqrt(np.mean(np.sum(back**2, 1)))) if whole else None
 
 
-def growth_bounds(subject: Subject, now: Any, parts: list[NotApplicable]) -> tuple:
+def growth_bounds(subject: Subject, now: tuple[LayerMoments, ...], parts: list[NotApplicable]) -> tuple:
     """Gradient norm of each layer over that of the next with its bound, and the growth of the spread of values."""
     taken = subject.shared.dissection
     factors = subject.shared.lipschitz.factors if taken.chain is not None else ()
@@ -72,7 +75,7 @@ def growth_bounds(subject: Subject, now: Any, parts: list[NotApplicable]) -> tup
     return growth, bound, wider
 
 
-def passed_pulls(chain: Any, now: Any, parts: list[NotApplicable]) -> np.ndarray | None:
+def passed_pulls(chain: Chain | None, now: tuple[LayerMoments, ...], parts: list[NotApplicable]) -> np.ndarray | None:
     """(layers - 1, 3): Σ z·g of a layer, Σ (z - b)·g of the next, and the size of their terms."""
     fits = chain is not None and len(now) > 1
     fits = fits and all(s.function.name in HOMOGENEOUS for s in chain.activations)

@@ -32,6 +32,7 @@ class SloppySpectrum(NamedTuple):
 def sloppy_spectrum(subject: Subject) -> SloppySpectrum | NotApplicable:
     """The spectrum from the Gram matrix of the square-root Jacobian, by rows: (R Rᵀ) has the eigenvalues of RᵀR."""
     from leadline.landscape import sloppiness
+    from leadline.landscape.sloppiness.fisher_spectra import spectrum_decades
 
     if subject.loss not in ("cross-entropy", "squared"):
         return NotApplicable(
@@ -55,7 +56,7 @@ def sloppy_spectrum(subject: Subject) -> SloppySpectrum | NotApplicable:
     floor = (max(eps**2, 1e-16) if by_jacobian else eps) * 10 * rows * k * values[0]
     rank, scale = int(np.sum(values > floor)), sloppiness.prior_scale(rows, 1.0)
     most = min(p, rows * (k - 1 if root is not None else k))
-    decades = sloppiness.spectrum_decades(values, rank) if rank else 0.0
+    decades = spectrum_decades(values, rank) if rank else 0.0
     return SloppySpectrum(
         rows, values, rank, most, decades, float(sloppiness.effective_dimension(values, scale)), scale
     )

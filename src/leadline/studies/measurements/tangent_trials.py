@@ -4,7 +4,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
+
+from leadline.tangent.averaged_kernels import AveragedKernels
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -27,7 +29,7 @@ def kernel_targets(subject: Subject) -> Float[np.ndarray, "n k"]:
     return np.eye(subject.outputs)[y]
 
 
-def label_alignments(kernels: Any, y: np.ndarray, key: Any) -> tuple:
+def label_alignments(kernels: AveragedKernels, y: np.ndarray, key: PRNGKeyArray) -> tuple:
     """Of the kernel now, the largest of shuffled labels, before training, and the interval of the gain over rows."""
     from leadline.kernels.features import alignment
 
@@ -88,10 +90,17 @@ def _width(subject: Subject) -> int:
 
 
 def training_drift(
-    subject: Subject, f: Any, kernels: Any, moved: float | None, trial: Any, keys: Any, parts: list[NotApplicable]
+    subject: Subject,
+    f: Any,
+    kernels: AveragedKernels,
+    moved: float | None,
+    trial: Any,
+    keys: Any,
+    parts: list[NotApplicable],
 ) -> dict:
     """Kernel and function after training against the start; the regime, from that or from the trial."""
     from leadline import tangent
+    from leadline.tangent.dynamics.regimes import linear_move
 
     found = dict.fromkeys(
         (
@@ -116,7 +125,7 @@ def training_drift(
         known = apart is not None
         found |= {"regime": apart.verdict if known else None, "sure": apart.share if known else None}
         return found | {"basis": "a trial run from the present parameters" if known else "nothing"}
-    here, way = tangent.linear_move(f, subject.past.start, subject.params, subject.sample.inputs[: kernels.rows])
+    here, way = linear_move(f, subject.past.start, subject.params, subject.sample.inputs[: kernels.rows])
     judged = tangent.judge_regime(here, way, (kernels.start, kernels.here), key=keys[2])
     return found | {
         "kernel_drift": judged.drift,

@@ -1,15 +1,17 @@
 """Reordering, rescaling and changing signs of hidden units: verified on the network's own dense layers."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from leadline.networks import dissection
+from leadline.networks.dissection.dense_chains import DenseChain
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -44,7 +46,7 @@ class UnitSymmetries(NamedTuple):
     norms_moved: Float[np.ndarray, " hidden"] | None = None
 
 
-def dense_layers(subject: Subject, params: Any = None) -> dissection.DenseChain | NotApplicable:
+def dense_layers(subject: Subject, params: PyTree | None = None) -> DenseChain | NotApplicable:
     """The network as a chain of dense layers, at its own or at other parameters, or why it is none."""
     what = "permutation and rescaling of hidden units"
     if params is None:
@@ -78,7 +80,7 @@ def unit_symmetries(subject: Subject, rng: np.random.Generator, parts: list[NotA
         parts.append(NotApplicable("permutation and rescaling of hidden units", "there is a hidden layer"))
         return UnitSymmetries((), names, **found)
 
-    def change(other: dissection.DenseChain) -> tuple[float, float]:
+    def change(other: DenseChain) -> tuple[float, float]:
         apart = np.abs(np.asarray(_outputs(other, jnp.asarray(x)), float) - np.asarray(outputs, float))
         return float(apart.max()), float((chain.rounding(x) + other.rounding(x)).max())
 
@@ -103,7 +105,7 @@ def unit_symmetries(subject: Subject, rng: np.random.Generator, parts: list[NotA
     return UnitSymmetries(chain.widths, names, **found)
 
 
-def _invariants(subject: Subject, chain: dissection.DenseChain, parts: list[NotApplicable]) -> dict[str, Any]:
+def _invariants(subject: Subject, chain: DenseChain, parts: list[NotApplicable]) -> dict[str, Any]:
     before = None if subject.past.start is None else dense_layers(subject, subject.past.start)
     if before is None or isinstance(before, NotApplicable) or not _as_stored(subject, chain):
         why = "the weights act as they are stored, and those before training are known"
@@ -118,25 +120,27 @@ def _invariants(subject: Subject, chain: dissection.DenseChain, parts: list[NotA
     }
 
 
-def _as_stored(subject: Subject, chain: Any) -> bool:
+def _as_stored(subject: Subject, chain: DenseChain) -> bool:
     """Whether the norm of every weight is that of a stored array."""
     norms = [float(np.linalg.norm(np.asarray(leaf, float))) for leaf in jax.tree.leaves(subject.params)]
     return all(np.isclose(norms, np.linalg.norm(np.asarray(w, float)), rtol=1e-4).any() for w in chain.weights)
 
 
-def _absolute(gradient: Any, chain: Any) -> Any:
+def _absolute(gradient: PyTree, chain: DenseChain) -> PyTree:
     """|g w|/w in the place of g, so that the balance sums absolute values."""
     return jax.tree.map(lambda g, w: np.abs(np.asarray(g, float)) * np.sign(np.asarray(w, float)), gradient, chain)
 
 
 @eqx.filter_jit
-def _outputs(chain: Any, x: Array) -> Array:
+def _outputs(chain: DenseChain, x: Array) -> Array:
     return chain(x)
 
 
 @eqx.filter_jit
-def _outputs_and_gradient(chain: Any, criterion: Any, x: Array, y: Array) -> tuple[Array, Any]:
-    def loss(c: Any) -> tuple[Array, Array]:
+def _outputs_and_gradient(
+    chain: DenseChain, criterion: Callable[..., Array], x: Array, y: Array
+) -> tuple[Array, PyTree]:
+    def loss(c: DenseChain) -> tuple[Array, Array]:
         outputs = c(x)
         return jnp.mean(criterion(outputs, y)), outputs
 
@@ -145,11 +149,11 @@ def _outputs_and_gradient(chain: Any, criterion: Any, x: Array, y: Array) -> tup
 
 
 @eqx.filter_jit
-def _before_head(chain: Any, x: Array) -> Array:
+def _before_head(chain: DenseChain, x: Array) -> Array:
     """What the last layer reads."""
     if not chain.widths:
         return x
-    short = dissection.DenseChain([*chain.weights[:-1]], [*chain.biases[:-1]], chain.functions[:-1])
+    short = DenseChain([*chain.weights[:-1]], [*chain.biases[:-1]], chain.functions[:-1])
     x = short(x)
     for function in chain.functions[-1]:
         x = function(x)

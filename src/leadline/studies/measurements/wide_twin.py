@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PRNGKeyArray
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -36,7 +36,7 @@ class WideTwin(NamedTuple):
 
 
 def wide_twin(
-    subject: Subject, f: Any, kernel: np.ndarray | None, targets: np.ndarray, key: Any
+    subject: Subject, f: Any, kernel: np.ndarray | None, targets: np.ndarray, key: PRNGKeyArray
 ) -> WideTwin | NotApplicable:
     """The twin of a subject, or the part of the report that does not apply and why.
 

@@ -22,8 +22,8 @@ Verdict = Literal["applicable", "silent", "violated"]
 class Certificate:
     """What the theorem promises for θ ← θ - η ∇R from θ₀, if c̄ and C̄ bound the gradient in the unit ball around θ₀:
 
-    R_k <= (1 - α/(2√R₀))^k R₀ and ‖θ_k - θ₀‖ <= 1 for k <= K_max = ⌊(c̄/α) √(m/(C̄ n))⌋; so R_k <= ε R₀ after
-    K' = ⌈log ε / log(1 - α/(2√R₀))⌉ steps, provided K' <= K_max. "silent": it is not, and nothing is promised about ε.
+    R_k ≤ (1 - α/(2√R₀))^k R₀ and ‖θ_k - θ₀‖ ≤ 1 for k ≤ K_max = ⌊(c̄/α) √(m/(C̄ n))⌋; so R_k ≤ ε R₀ after
+    K' = ⌈log ε / log(1 - α/(2√R₀))⌉ steps, provided K' ≤ K_max. "silent": it is not, and nothing is promised about ε.
     """
 
     constants: Sandwich
@@ -66,7 +66,7 @@ class Certificate:
 
     @property
     def needed_width(self) -> float:
-        """m >= C̄ n (α K'/c̄)²: the width from which K' <= K_max, were c̄, C̄ and R₀ to stay what they are."""
+        """m ≥ C̄ n (α K'/c̄)²: the width from which K' ≤ K_max, were c̄, C̄ and R₀ to stay what they are."""
         if self.needed_steps is None:
             return math.inf
         return self.upper * self.points * (self.alpha * self.needed_steps / self.lower) ** 2
@@ -81,7 +81,7 @@ class Certificate:
         return self.risk * self.rate ** np.arange(num_steps + 1)
 
     def judge(self, run: "CertifiedRun") -> Verdict:
-        """The verdict after a run: "violated" where a step k <= K_max contradicts the rate or leaves the unit ball."""
+        """The verdict after a run: "violated" where a step k ≤ K_max contradicts the rate or leaves the unit ball."""
         last = min(self.most_steps, len(run.losses) - 1)
         slow = run.losses[: last + 1] > self.bound(last) * (1 + 1e-9)
         far = run.distances[: last + 1] > 1 + 1e-9
@@ -97,7 +97,7 @@ class CertifiedRun(NamedTuple):
     path: Float[np.ndarray, " k"]
 
     def steps_to(self, accuracy: float) -> int | None:
-        """The first k with R_k <= ε R₀, or None."""
+        """The first k with R_k ≤ ε R₀, or None."""
         below = np.flatnonzero(self.losses <= accuracy * self.losses[0])
         return int(below[0]) if below.size else None
 

@@ -31,7 +31,7 @@ def train_family(
     until: float = 0.0,
     max_steps: int = 1000,
 ) -> list[FamilyRun]:
-    """θ ← θ - η ∇R, R = (1/n) Σ (f(x_i) - y_i)², each network with its η until R <= `until` R₀ or after `max_steps`
+    """θ ← θ - η ∇R, R = (1/n) Σ (f(x_i) - y_i)², each network with its η until R ≤ `until` R₀ or after `max_steps`
     steps.
 
     The networks have one activation and any widths and scales: narrower ones are filled with masked units, and the

@@ -18,7 +18,7 @@ from ..two_layer import Inputs, TwoLayer
 
 
 class Sandwich(NamedTuple):
-    """c (m/n) R <= ‖∇R‖² <= C (m/n) R with c = 4 λ_min(K)/m and C = 4 λ_max(K)/m, for every target vector y."""
+    """c (m/n) R ≤ ‖∇R‖² ≤ C (m/n) R with c = 4 λ_min(K)/m and C = 4 λ_max(K)/m, for every target vector y."""
 
     lower: float
     upper: float
@@ -90,7 +90,7 @@ def worst_in_ball(
     width: int | None = None,
     key: PRNGKeyArray,
 ) -> BallSearch:
-    """Least λ_min(K(θ)) and largest λ_max(K(θ)) over ‖θ - θ₀‖ <= radius, as constants c̄ and C̄ of the sandwich.
+    """Least λ_min(K(θ)) and largest λ_max(K(θ)) over ‖θ - θ₀‖ ≤ radius, as constants c̄ and C̄ of the sandwich.
 
     Projected normalised gradient steps on the extreme eigenvalue (its gradient is that of uᵀ K(θ) u with the
     eigenvector u held), the best point kept; and, for comparison, random points on the sphere. What is found is a

@@ -26,7 +26,7 @@ def _scalar(loss: Callable) -> Callable:
     return lambda outputs, targets: loss(outputs[:, 0], targets.reshape(-1))
 
 
-#: outputs (n, C) and targets -> one loss for each example; labels of the logistic loss are ±1
+#: outputs (n, C) and targets → one loss for each example; labels of the logistic loss are ±1
 OUTPUT_LOSSES: dict[str, Callable] = {
     "cross-entropy": optax.softmax_cross_entropy_with_integer_labels,
     "half-squared": lambda outputs, targets: squared_error(outputs, targets) / 2,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.manifolds.manifold_widths import dropped_widths, geometric_fit
 
 
 def test_the_widths_of_a_ball_are_conditional_deviations():
@@ -21,7 +22,7 @@ def test_the_widths_of_a_ball_are_conditional_deviations():
 @pytest.mark.parametrize("shape", [(3, 5), (3, 3), (4, 2)])
 def test_a_dropped_datum_has_the_width_that_the_others_leave(shape):
     jacobian = np.random.default_rng(1).normal(size=shape)
-    widths = sloppiness.dropped_widths(jacobian)
+    widths = dropped_widths(jacobian)
     for i, width in enumerate(widths):
         others = np.delete(jacobian, i, 0)
         left = jacobian[i] - np.linalg.pinv(others) @ others @ jacobian[i]
@@ -45,4 +46,4 @@ def test_bad_input_is_told():
     with pytest.raises(ValueError, match="sum to 1"):
         sloppiness.hull_widths(np.eye(2), np.array([0.7, 0.7]))
     with pytest.raises(ValueError, match="at least 3 positive"):
-        sloppiness.geometric_fit(np.array([1.0, 0.0, 0.0]))
+        geometric_fit(np.array([1.0, 0.0, 0.0]))

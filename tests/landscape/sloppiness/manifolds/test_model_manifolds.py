@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leadline.landscape import sloppiness
-from leadline.landscape.sloppiness.manifolds.model_manifolds import haversine, sphere_model
+from leadline.landscape.sloppiness.manifolds.model_manifolds import haversine, sphere_model, wire_frame
 from leadline.landscape.sloppiness.models.regression_models import linear_model
 
 
@@ -50,7 +50,7 @@ def test_the_haversine_is_the_angle_between_the_directions():
 @pytest.mark.parametrize("shape", [(2, 3), (3, 2), (3, 3), (4, 4)])
 def test_a_wire_frame_goes_along_every_edge_and_never_jumps(shape):
     surface = np.stack(np.meshgrid(np.arange(shape[0]), np.arange(shape[1]), indexing="ij"), -1).astype(float)
-    line = sloppiness.wire_frame(surface)
+    line = wire_frame(surface)
     steps = np.abs(np.diff(line, axis=0)).sum(1)
     assert np.all(steps == 1)
     edges = {tuple(sorted((tuple(a), tuple(b)))) for a, b in pairwise(line)}

@@ -6,6 +6,7 @@ import pytest
 from leadline.landscape import sloppiness
 from leadline.landscape.sloppiness.manifolds.geodesic_paths import resample
 from leadline.landscape.sloppiness.manifolds.model_manifolds import haversine, sphere_model
+from leadline.landscape.sloppiness.manifolds.path_lengths import optimiser_path
 
 LINE = sloppiness.polynomial_model(np.array([-1.0, 0.0, 2.0]), 1)
 
@@ -24,8 +25,8 @@ def test_the_detour_over_a_circle_of_latitude_is_known():
 
 def test_natural_gradient_goes_straight_on_a_linear_model_and_descent_does_not():
     y = np.array([1.0, -2.0, 0.5])
-    natural = sloppiness.optimiser_path(LINE, y, np.zeros(2), "natural", step_size=0.1, num_steps=40)
-    plain = sloppiness.optimiser_path(LINE, y, np.zeros(2), "gradient", step_size=0.3, num_steps=200)
+    natural = optimiser_path(LINE, y, np.zeros(2), "natural", step_size=0.1, num_steps=40)
+    plain = optimiser_path(LINE, y, np.zeros(2), "gradient", step_size=0.3, num_steps=200)
     best = LINE.fit(y, np.zeros(2)).weights
     np.testing.assert_allclose(natural[-1], best * (1 - 0.9**40), atol=1e-9)
     np.testing.assert_allclose(plain[-1], best, atol=1e-6)
@@ -36,7 +37,7 @@ def test_natural_gradient_goes_straight_on_a_linear_model_and_descent_does_not()
 def test_levenberg_marquardt_and_stochastic_descent_reach_the_fit():
     y = LINE.predict(np.array([0.5, -1.0]))
     for rule, step, steps in (("levenberg-marquardt", 1.0, 30), ("stochastic", 0.2, 400)):
-        path = sloppiness.optimiser_path(LINE, y, np.zeros(2), rule, step_size=step, num_steps=steps)
+        path = optimiser_path(LINE, y, np.zeros(2), rule, step_size=step, num_steps=steps)
         np.testing.assert_allclose(path[-1], [0.5, -1.0], atol=1e-4)
 
 
@@ -50,4 +51,4 @@ def test_bad_input_is_told():
     with pytest.raises(ValueError, match="at least two rows"):
         sloppiness.fisher_length(LINE, np.zeros((1, 2)))
     with pytest.raises(ValueError, match="no rule 'newton'"):
-        sloppiness.optimiser_path(LINE, np.zeros(3), np.zeros(2), "newton", step_size=1.0, num_steps=1)
+        optimiser_path(LINE, np.zeros(3), np.zeros(2), "newton", step_size=1.0, num_steps=1)

@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import convolution, data
+from leadline.convolution.image_transformations import interpolation_floor
+from leadline.convolution.smooth_images import draw_blobs
 from leadline.evidence import Int, OneOf, at_least, at_most, exactly, instrument
 from leadline.presentation import figure
 
@@ -50,7 +52,7 @@ def nuisance_group_test(
     yield exactly(len(failed), 0, "your own: axioms of a group that {identity, negative} fails")
     sides = (20, 40, 80)
     turns = convolution.rotations(range(0, 360, angle))
-    circles = [convolution.group_test(turns, convolution.draw_blobs(images, n, key=key)) for n in sides]
+    circles = [convolution.group_test(turns, draw_blobs(images, n, key=key)) for n in sides]
     floors = np.array([[v.closure, v.inverse] for v in circles])
     yield at_least(len(circles[0].failed), 1, "rotations: axioms of a group that fail")
     yield at_most(floors[1:] / floors[:-1], 0.5, "rotations: what is left of the defect at twice the pixels a side")
@@ -126,7 +128,7 @@ def equivariance_audit(key, side: Int(16, 24) = 20, channels: Int(3, 6) = 3, ima
     ragged = convolution.fit_action(lambda x: np.abs(mixed(x)), *halves, one)
     yield at_least(ragged.relative, 1e-2, "absolute values of the mixture: no linear action fits")
 
-    scenes = convolution.draw_blobs(images, side, key=key)
+    scenes = draw_blobs(images, side, key=key)
     angles = np.arange(0.0, 360.0, 15.0)
     turns = convolution.rotations(angles)
 
@@ -134,7 +136,7 @@ def equivariance_audit(key, side: Int(16, 24) = 20, channels: Int(3, 6) = 3, ima
         return np.array([convolution.invariance_defect(f, scenes, t).relative for t in turns])
 
     turned, plain = defects(lambda x: _stages(net, x)[2]), defects(lambda x: np.linalg.norm(x, axis=(1, 2)))
-    floor = np.array([convolution.interpolation_floor(scenes, a) for a in angles])
+    floor = np.array([interpolation_floor(scenes, a) for a in angles])
     yield at_most(turned[::6], 1e-13, "kernels symmetric under quarter turns: defect at 0°, 90°, 180°, 270°")
     yield at_most(plain, floor, "norm of the image, invariant but for interpolation: defect, floor", atol=1e-13)
     reach = range(-2, 3)

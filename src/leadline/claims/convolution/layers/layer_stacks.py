@@ -8,6 +8,7 @@ import numpy as np
 from leadline import convolution, data, networks, sequences
 from leadline.convolution import ConvLayer, PoolLayer
 from leadline.convolution.layer_kinds import DenseLayer, GroupLayer, LocalLayer
+from leadline.convolution.receptive_fields import uniform_field_deviation
 from leadline.evidence import Int, OneOf, close, exactly, frequency, instrument
 from leadline.presentation import figure
 
@@ -139,7 +140,7 @@ def receptive_field(
     yield exactly(np.flatnonzero(mass.sum(0)), taps, "inputs with any gradient: every tap that the dilations leave")
     flat = convolution.StackNetwork([None if k is None else jnp.ones_like(k) for k in net.kernels], net.layers)
     even = convolution.gradient_field(flat, image, (0, unit, unit))[0]
-    spread, predicted = convolution.measure_field(even), convolution.uniform_field_deviation(layers)
+    spread, predicted = convolution.measure_field(even), uniform_field_deviation(layers)
     yield close(spread.deviation, predicted, "constant kernels: standard deviation of the gradient's mass", rtol=1e-10)
     yield close(spread.centre, field.centre(unit), "constant kernels: centre of the mass", rtol=1e-10)
     dilations = [2**level for level in range(levels)]

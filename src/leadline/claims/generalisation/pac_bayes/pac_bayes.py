@@ -7,6 +7,7 @@ from leadline import data, generalisation, probability
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, frequency, mean, method, reference
 from leadline.generalisation.pac_bayes_bounds import change_of_measure_gap
 from leadline.presentation import figure
+from leadline.probability.divergences import divergence_terms
 
 
 @claim(sources=("eth", "sheet"))
@@ -57,7 +58,7 @@ def change_of_measure(
     t = np.linspace(0, 1, 41)
     path = [(1 - s) * q + s * tilted for s in t]
     gaps = [gap(mixed, p, z) for mixed in path]
-    direct = [np.sum(probability.divergence_terms(mixed, tilted)) for mixed in path]
+    direct = [np.sum(divergence_terms(mixed, tilted)) for mixed in path]
     yield close(gaps, direct, "gap along the path, KL(Q‖P e^Z/E_P e^Z)", atol=1e-12, rtol=1e-10)
     lines, points = {"KL(Q ‖ P e^Z)": (t, direct)}, {"KL(Q‖P) + ln E_P e^Z − E_Q Z": (t[::2], gaps[::2])}
     told = f"{samples} samples tell KL = {best:.3g} up to {estimates.std():.2g}"
@@ -133,7 +134,7 @@ def pac_bayes_bound(
     weights = np.exp(-greed * n * (seen - seen.min(axis=1, keepdims=True)))
     weights /= weights.sum(axis=1, keepdims=True)
     empirical, risk = np.clip(np.sum(weights * seen, axis=1), 0, 1), weights @ risks
-    kl = np.maximum(np.sum(probability.divergence_terms(weights, np.full(rules, 1 / rules)), axis=1), 0.0)
+    kl = np.maximum(np.sum(divergence_terms(weights, np.full(rules, 1 / rules)), axis=1), 0.0)
     bound = generalisation.pac_bayes_bound(empirical, kl, n, delta)
     missed = np.sum(risk > bound.value)
     yield frequency(missed, 10_000, delta, "data sets whose risk is above the kl form, δ", side="at most")

@@ -9,6 +9,7 @@ import numpy as np
 from leadline import data, generalisation
 from leadline.claims.generalisation.vc_dimension.network_capacity import shuffled_digits
 from leadline.evidence import Int, Real, at_least, at_most, frequency, instrument, mean
+from leadline.generalisation.capacity.rademacher_averages import reached_correlation
 from leadline.presentation import figure
 
 
@@ -57,7 +58,7 @@ def rademacher_complexity(
     marks = np.unique(np.geomspace(2, epochs, 6).astype(int))
     reached = {}
     for w in (4, 16, 64):
-        reached[w] = generalisation.reached_correlation(_learner(x[:n], w, marks), n, key=keys[3], draws=2)
+        reached[w] = reached_correlation(_learner(x[:n], w, marks), n, key=keys[3], draws=2)
     value = float(reached[64][:, -1].mean())
     free = generalisation.rademacher_bound(0.0, value / 2, n, confidence=1 - delta).value
     what = f"bound of width 64, which reaches a correlation of {value:.2f}: vacuous from 1 on"

@@ -4,15 +4,18 @@ import numpy as np
 
 from leadline import data
 from leadline.evidence import Int, Real, at_most, claim, close, mean, slope
-from leadline.kernels import features
-from leadline.kernels.features.neighbours import asymptotic_neighbour_distance, mean_neighbour_distance
+from leadline.kernels.features.neighbours import (
+    asymptotic_neighbour_distance,
+    mean_neighbour_distance,
+    torus_neighbour_distances,
+)
 from leadline.linear_classifiers import margins, perceptrons
 from leadline.presentation import figure
 
 _DIMS = (1, 2, 4, 8, 12)
 
 
-@claim(sources=("penn",), shows=("kernels.features.torus_neighbour_distances",))
+@claim(sources=("penn",))
 def curse_of_dimensionality(key, samples: Int(1600, 8000) = 8000, margin: Real(0.15, 0.5) = 0.2):
     r"""Curse of dimensionality.
 
@@ -45,7 +48,7 @@ def curse_of_dimensionality(key, samples: Int(1600, 8000) = 8000, margin: Real(0
     updates, errors = [], []
     for d in dims * 3:
         x, y = _shell(rng, examples + 2000, d, margin, dims[-1])
-        run = perceptrons.fit(x[:examples], y[:examples], epochs=10_000)
+        run = perceptrons.learn(x[:examples], y[:examples], epochs=10_000)
         updates.append(run.updates)
         errors.append(np.mean(y[examples:] * (x[examples:] @ np.asarray(run.weights)) <= 0))
     yield at_most(updates, bound, f"perceptron updates for d = {dims}, against 1/γ²")
@@ -66,7 +69,7 @@ def curse_of_dimensionality(key, samples: Int(1600, 8000) = 8000, margin: Real(0
 
 def _cloud_distance(rng, n: int, d: int) -> float:
     queries = 1000 if d <= 4 else 200
-    return float(features.torus_neighbour_distances(rng.random((n, d)), queries).mean())
+    return float(torus_neighbour_distances(rng.random((n, d)), queries).mean())
 
 
 def _nearest_error_ratio(points: np.ndarray, queries: np.ndarray, anchor: np.ndarray) -> np.ndarray:

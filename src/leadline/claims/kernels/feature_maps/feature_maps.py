@@ -35,7 +35,7 @@ def feature_map_model(
     lifted = features.monomial_features(x, 2, offset=1.0)
     widest = margins.max_margin(lifted, y, bias=False)
     yield at_least(widest.margin, 0.0, "margin over the 6 quadratic features", strict=True)
-    run = perceptrons.fit(lifted, y, epochs=100_000)
+    run = perceptrons.learn(lifted, y, epochs=100_000)
     yield exactly(run.converged, True, "the perceptron over the quadratic features stops")
     bound = widest.radius**2 / widest.margin**2
     yield at_most(run.updates, bound, "updates of the perceptron on the features, against R²/γ² in feature space")

@@ -7,6 +7,8 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, Real, at_least, at_most, exactly, frequency, instrument, mean, model, reference
 from leadline.kernels import features
+from leadline.kernels.features.boxes import random_boxes
+from leadline.kernels.features.similarity import pair_similarities, similarity_auc
 from leadline.networks import layer_features
 from leadline.presentation import figure
 
@@ -84,7 +86,7 @@ def box_indicator_features(key, size: Int(8, 24) = 16, threshold: Real(0.3, 0.7)
 
     key_images, key_boxes, key_net = jax.random.split(key, 3)
     fruit = data.fruit_images(1800, size, noise=noise, key=key_images)
-    boxes = features.random_boxes(size, 2048, key=key_boxes)
+    boxes = random_boxes(size, 2048, key=key_boxes)
     sums = features.box_sums(features.integral_image(fruit.marked[:20]), boxes[:200])
     direct = [[image[a:b, c:d].sum() for a, b, c, d in boxes[:200]] for image in fruit.marked[:20]]
     yield exactly(sums, np.array(direct), "box sums: integral image against direct sums")
@@ -140,8 +142,8 @@ def image_similarity(key, units: Int(64, 256) = 128):
     """
     rng, (images, labels) = data.generator(key), data.digits()
     held = labels[_TRAINED_ON:]
-    yield exactly(features.similarity_auc(np.eye(10)[held], held), 1.0, "AUC of one-hot labels as features")
-    noise = [features.similarity_auc(rng.standard_normal((60, 10)), held[:60]) for _ in range(40)]
+    yield exactly(similarity_auc(np.eye(10)[held], held), 1.0, "AUC of one-hot labels as features")
+    noise = [similarity_auc(rng.standard_normal((60, 10)), held[:60]) for _ in range(40)]
     yield mean(noise, 0.5, "AUC of noise, 40 draws of 60 rows")
     inputs = images.astype(np.float32)
     net = features.draw_two_layer(64, units, 10, key=key)
@@ -157,8 +159,8 @@ def image_similarity(key, units: Int(64, 256) = 128):
         f"hidden layer, {units} units": np.asarray(hidden),
         "output probabilities": np.asarray(jax.nn.softmax(logits)),
     }
-    pairs = {name: features.pair_similarities(f, held) for name, f in spaces.items()}
-    auc = {name: features.similarity_auc(f, held) for name, f in spaces.items()}
+    pairs = {name: pair_similarities(f, held) for name, f in spaces.items()}
+    auc = {name: similarity_auc(f, held) for name, f in spaces.items()}
     pixels, coarse, averaged, layer, output = auc.values()
     yield reference(pixels, 0.884, "AUC of the similarity of pixels", digits=2)
     yield reference(coarse, 0.910, "AUC of Gabor features at every second pixel", digits=2)

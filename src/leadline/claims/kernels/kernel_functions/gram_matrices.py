@@ -8,6 +8,7 @@ import numpy as np
 from leadline import data, kernels
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, instrument, slope
 from leadline.kernels import features
+from leadline.kernels.gram.gram_cost import require_gram
 from leadline.kernels.validity.positivity import least_jitter
 from leadline.presentation import figure
 
@@ -163,7 +164,7 @@ def gram_cost(
     yield full.given(not fits, "the Gram matrix does not fit")
     refused = False
     try:
-        kernels.require_gram(points, memory, dtype=dtype)
+        require_gram(points, memory, dtype=dtype)
     except MemoryError:
         refused = True
     yield exactly(refused, not fits, "the Gram matrix is refused: it does not fit")

@@ -10,7 +10,7 @@ from leadline.evidence import Int, Real, at_least, at_most, close, exactly, inst
 from leadline.presentation import figure
 
 
-@instrument(sources=("penn", "cam"), shows=("kernels.Hunt",))
+@instrument(sources=("penn", "cam"))
 def kernel_validity_hunter(
     key, trials: Int(300, 10_000, log=True) = 1000, spread: Real(1.0, 3.0) = 1.5, size: Int(6, 10) = 8
 ):

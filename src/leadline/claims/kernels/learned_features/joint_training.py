@@ -7,11 +7,12 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, at_least, claim, close
 from leadline.kernels import features
+from leadline.kernels.features.two_layer import stack_networks, two_layer_loss
 from leadline.networks import barrier, permute_units
 from leadline.presentation import figure
 
 
-@claim(sources=("penn",), shows=("kernels.features.two_layer_loss",))
+@claim(sources=("penn",))
 def joint_training_nonconvex(key, units: Int(3, 12) = 6, samples: Int(50, 200) = 100):
     r"""Training both layers is not convex.
 
@@ -33,7 +34,7 @@ def joint_training_nonconvex(key, units: Int(3, 12) = 6, samples: Int(50, 200) =
     draw = {"activation": "tanh", "bias_scale": 1.0, "dtype": np.float64}
     seeds = rng.integers(0, 2**31, 20)
     drawn = [features.draw_two_layer(1, units, key=jax.random.key(int(s)), **draw) for s in seeds]
-    nets = features.stack_networks(drawn)
+    nets = stack_networks(drawn)
     train = eqx.filter_vmap(lambda net: features.train_two_layer(net, x, y, num_steps=2000, rate=0.02, loss="squared"))
     runs = train(nets)
     final = np.asarray(runs.losses)[:, -1]
@@ -62,7 +63,7 @@ def joint_training_nonconvex(key, units: Int(3, 12) = 6, samples: Int(50, 200) =
 
 @eqx.filter_jit
 def _squared_loss(net, x, y):
-    return features.two_layer_loss(net, x, y, "squared")
+    return two_layer_loss(net, x, y, "squared")
 
 
 def _frozen_losses(rng, weight: np.ndarray, bias: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:

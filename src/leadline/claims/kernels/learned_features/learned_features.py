@@ -10,6 +10,7 @@ import numpy as np
 from leadline import data, learning
 from leadline.evidence import Int, at_least, at_most, claim, close, exactly, model
 from leadline.kernels import features
+from leadline.kernels.features.two_layer import stack_networks
 from leadline.learning.regression.linear import LinearFit
 from leadline.learning.regression.random_features import FEATURE_ACTIVATIONS, RandomFeatures
 from leadline.networks import MLP, parameter_count
@@ -136,7 +137,7 @@ def learned_layers_learn_the_kernel(key, dim: Int(20, 40) = 40, units: Int(80, 1
     """
     keys = jax.random.split(key, 3)
     tasks = [_parity(k, dim) for k in keys]
-    nets = features.stack_networks([features.draw_two_layer(dim, units, key=k) for k in keys])
+    nets = stack_networks([features.draw_two_layer(dim, units, key=k) for k in keys])
     x, y = (np.stack([train[part] for train, _ in tasks]) for part in (0, 1))
     train = partial(features.train_two_layer, num_steps=_STEPS, decay=_DECAY, snapshots=10)
     runs = eqx.filter_vmap(train)(nets, x, y)

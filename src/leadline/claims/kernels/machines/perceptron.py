@@ -138,7 +138,7 @@ def kernel_perceptron_equals_feature_perceptron(
     y = np.where(np.sum(x**2, axis=1) + 0.2 * rng.normal(size=samples) > dim / 3, 1.0, -1.0)
     kernel, phi = kernels.Polynomial(degree, 1.0), monomial_features(x, degree, offset=1.0)
     dual = machines.kernel_perceptron(kernel, x, y, order=order, epochs=epochs, key=keys[1])
-    primal = perceptrons.fit(phi, y, order=order, epochs=epochs, key=keys[1])
+    primal = perceptrons.learn(phi, y, order=order, epochs=epochs, key=keys[1])
     yield exactly(dual.updates, primal.updates, "number of mistakes, against the feature perceptron")
     if dual.updates == primal.updates:
         yield exactly(dual.history, primal.history, "example of each mistake, against the feature perceptron")

@@ -8,6 +8,7 @@ from leadline import data, kernels
 from leadline.claims.kernels.mercer_and_rkhs.rkhs import KERNELS
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, distributed_as, frequency, model
 from leadline.kernels import machines
+from leadline.kernels.algebra import diagonal_of
 from leadline.kernels.machines.gaussian_process import prior_paths
 from leadline.presentation import figure
 
@@ -120,7 +121,7 @@ def kernel_ridge_is_gp_mean(
     error = float(np.abs(fit - mean).max())
     yield at_least(np.abs(fit - wrong).max(), 100 * error + 1e-7, "distance to the mean with noise γ", strict=True)
     spread = 2 * np.sqrt(posterior.variance(fine))
-    yield at_most(spread**2 / 4, kernels.diagonal_of(k, fine), "posterior variance, against k(x, x)", rtol=1e-9)
+    yield at_most(spread**2 / 4, diagonal_of(k, fine), "posterior variance, against k(x, x)", rtol=1e-9)
     line, far = fine[:, 0], max(error, 1e-15)
     title = f"Kernel ridge with γ = {gamma:g} and the mean with noise nγ = {samples * gamma:.3g} differ by {far:.0e}"
     lines = {"posterior mean": (line, mean), "with noise γ instead": (line, wrong)}

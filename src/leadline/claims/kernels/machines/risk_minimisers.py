@@ -7,6 +7,7 @@ from leadline import data, kernels
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, method
 from leadline.kernels import machines
 from leadline.kernels.features import monomial_features
+from leadline.kernels.machines.risk_minimisers import feature_objective
 from leadline.presentation import figure
 
 LOSSES = ("squared", "logistic", "hinge")
@@ -57,10 +58,10 @@ def regularised_feature_erm(
     radii = np.logspace(-3, 1, 200)[:, None]
     away = rng.normal(size=(200, phi.shape[1]))
     theta = best.weights + radii * away / np.linalg.norm(away, axis=1, keepdims=True)
-    values = machines.feature_objective(theta, phi, y, gamma, loss)
+    values = feature_objective(theta, phi, y, gamma, loss)
     floor = best.objective + gamma * radii[:, 0] ** 2
     yield at_least(values, floor, "J(θ) at 200 θ, against J(θ*) + γ‖θ − θ*‖²", atol=1e-8)
-    middle = machines.feature_objective((theta[:-1] + theta[1:]) / 2, phi, y, gamma, loss)
+    middle = feature_objective((theta[:-1] + theta[1:]) / 2, phi, y, gamma, loss)
     chords = (values[:-1] + values[1:]) / 2 - gamma / 4 * np.sum((theta[:-1] - theta[1:]) ** 2, axis=1)
     yield at_most(middle, chords, "J at midpoints, against the mean minus γ‖θ − θ'‖²/4", rtol=1e-10)
 

@@ -5,6 +5,7 @@ import numpy as np
 from leadline import data, kernels
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, instrument
 from leadline.kernels import machines
+from leadline.kernels.algebra import diagonal_of
 from leadline.learning import ridge
 from leadline.presentation import figure
 
@@ -103,7 +104,7 @@ def rkhs_inner_product(
     yield at_most(abs(geometry.inner), f * g, "|⟨f, g⟩|, against ‖f‖ ‖g‖ (Cauchy and Schwarz)", rtol=1e-12)
     apart, tolerance = f**2 + g**2 - 2 * geometry.inner, 1e-10 * (scale_f + g**2)
     yield close(geometry.distance**2, apart, "‖f − g‖², against ‖f‖² + ‖g‖² − 2⟨f, g⟩", atol=tolerance)
-    bound = f * np.sqrt(kernels.diagonal_of(k, fresh))
+    bound = f * np.sqrt(diagonal_of(k, fresh))
     values = np.abs(machines.Expansion(k, x, alpha)(fresh))
     yield at_most(values, bound, "|f(x)| at fresh points, against ‖f‖ √k(x, x)", atol=1e-8 * scale_f**0.5)
     path = machines.kernel_ridge_path(k, z, beta, np.array([1e-3, 1e-2, 0.1, 1.0]))

@@ -10,7 +10,7 @@ from scipy.stats import cauchy, norm
 from leadline import data, kernels, learning
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, mean, model, reference
 from leadline.kernels import machines
-from leadline.learning.regression.random_features import FEATURE_ACTIVATIONS
+from leadline.learning.regression.random_features import FEATURE_ACTIVATIONS, expansion_readout
 from leadline.presentation import figure
 
 
@@ -53,7 +53,7 @@ def random_feature_model(
     phi = learning.draw_features(dim, 200, activation, **draw)
     x, z, alpha = rng.standard_normal((centres, dim)), rng.standard_normal((40, dim)), rng.standard_normal(centres)
     expansion = phi.estimated_kernel(z, x) @ alpha
-    plugged = learning.expansion_readout(phi, x, alpha)
+    plugged = expansion_readout(phi, x, alpha)
     tolerance = 1e-10 * float(np.abs(expansion).max())
     yield close(plugged.predict(phi(z)), expansion, "plug-in weights, against the estimated expansion", atol=tolerance)
     many = learning.draw_features(dim, 40_000, activation, **draw)

@@ -7,6 +7,7 @@ import numpy as np
 
 from leadline import data, landscape
 from leadline.evidence import Int, OneOf, Real, erratum, exactly, instrument
+from leadline.landscape.critical_points.reports import labels_by_necessary_conditions
 from leadline.presentation import figure
 
 _X, _Y, _Z = (2, 0, 0), (0, 2, 0), (0, 0, 2)
@@ -37,7 +38,7 @@ def _factor_loss(factors, matrix):
     return jnp.sum((matrix - factors[0] @ factors[1]) ** 2) / 2
 
 
-@instrument(sources=("penn",), shows=("landscape.probe_null_space", "landscape.QuarticLandscape"))
+@instrument(sources=("penn",), shows=("landscape.probe_null_space",))
 def critical_point_report(
     key,
     coupling: Real(0.0, 0.2) = 0.15,
@@ -67,7 +68,7 @@ def critical_point_report(
         yield labelled
         yield exactly([*report.inertia, report.order], [*inertia, order], f"{name}: n₋, n₀, n₊, order of the descent")
         if name in ("x³", "−x⁴"):
-            by_necessity = landscape.labels_by_necessary_conditions(report.eigenvalues, report.threshold)
+            by_necessity = labels_by_necessary_conditions(report.eigenvalues, report.threshold)
             is_one = report.label.endswith("minimum")
             wrong = exactly("minimum" in by_necessity, is_one, f"{name}: 0 is a local minimum if g = 0 and H ⪰ 0")
             yield erratum(wrong, of=labelled, by="penn", prints="g = 0 and H ⪰ 0 as the definition of a local minimum")

@@ -6,7 +6,7 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, mean, reference
 from leadline.landscape import sloppiness
-from leadline.landscape.sloppiness.estimator_covariances import loewner_margin
+from leadline.landscape.sloppiness.estimator_covariances import loewner_margin, whitened_errors
 from leadline.presentation import figure
 
 RATES = np.array([0.3, 0.6, 1.2, 2.4, 4.8])
@@ -59,7 +59,7 @@ def cramer_rao(
         bound = sloppiness.cramer_rao_bound(root, size).matrix
         observed = model.predict(w) + noise * rng.normal(size=(repeats, size))
         fits = sloppiness.repeated_fits(model, observed, w)
-        return bound, fits, sloppiness.whitened_errors(fits.weights, w, bound)
+        return bound, fits, whitened_errors(fits.weights, w, bound)
 
     sizes = np.array([8, 16, 32, 64, 128, 256])
     shares = [(fitted(int(size), 1.0, 0.15)[2] ** 2).sum(axis=1) / 2 for size in sizes]

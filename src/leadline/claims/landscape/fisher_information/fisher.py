@@ -8,6 +8,7 @@ from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifi
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.evidence import Int, Real, claim, close, erratum, instrument, mean, slope
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.parameter_directions import name_shares
 from leadline.presentation import figure
 
 
@@ -65,7 +66,7 @@ def fisher_information(
     again = curvature.gauss_newton_matrix(jacobian) / 0.25
     yield close(gaussian.T @ gaussian, again, "regression, σ = ½: g, against Σ∇f∇fᵀ/(nσ²)", rtol=1e-10, atol=1e-12)
     top = sloppiness.describe_directions(spectrum, 1, parts=2)[0]
-    heaviest = np.array([next(iter(sloppiness.name_shares(v, net.names))) for v in spectrum.vectors])
+    heaviest = np.array([next(iter(name_shares(v, net.names))) for v in spectrum.vectors])
     shown = spectrum.eigenvalues > 1e-20 * spectrum.eigenvalues[0]
     points = {}
     for name in dict.fromkeys(net.names):

@@ -9,6 +9,7 @@ from leadline import data, optimisation
 from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, digit_set
 from leadline.evidence import Int, at_least, at_most, claim, close, erratum
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.fisher_spectra import softmax_root_rows
 from leadline.presentation import figure
 
 
@@ -91,7 +92,7 @@ def _softmax_regression_difference(rng) -> float:
     labels = rng.integers(4, size=40)
     logits = x @ w.reshape(3, 4)
     jacobian = np.einsum("cb,nd->ncdb", np.eye(4), x).reshape(40, 4, 12)
-    root = sloppiness.softmax_root_rows(logits, jacobian)
+    root = softmax_root_rows(logits, jacobian)
     g = root.T @ root
     loss = optimisation.SoftmaxRidge(jnp.asarray(x), jnp.asarray(labels), jnp.asarray(0.0), 4)
     return _apart(jax.hessian(loss)(jnp.asarray(w)), g)

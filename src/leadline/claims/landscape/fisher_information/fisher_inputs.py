@@ -8,6 +8,7 @@ from leadline import data
 from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, digit_set, logits_of
 from leadline.evidence import Int, at_least, at_most, claim, close, exactly
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.fisher_spectra import softmax_root_rows
 from leadline.presentation import figure
 
 
@@ -35,7 +36,7 @@ def fisher_ignores_labels(key, images: Int(10, 60) = 40, hidden: Int(2, 16) = 6,
         half = np.sqrt(np.clip(values, 0, None))[:, :, None] * np.swapaxes(vectors, 1, 2)
         spectra.append(sloppiness.fisher_eigenvalues((half @ jacobian).reshape(-1, net.size) / np.sqrt(images)))
         empirical.append(np.einsum("nc,ncp->np", share - labels, jacobian))
-    fisher = sloppiness.fisher_eigenvalues(sloppiness.softmax_root_rows(logits, jacobian))
+    fisher = sloppiness.fisher_eigenvalues(softmax_root_rows(logits, jacobian))
     for name, found in zip(("true", "shuffled"), spectra, strict=True):
         yield close(found, fisher, f"spectrum of g with {name} labels, and without any", atol=1e-12 * fisher[0])
     size = [np.sum(g**2) / images for g in empirical]

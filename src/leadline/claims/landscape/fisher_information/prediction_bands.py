@@ -5,10 +5,11 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, Real, at_least, at_most, close, instrument
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.manifolds.manifold_widths import dropped_widths, geometric_fit
 from leadline.presentation import figure
 
 
-@instrument(sources=("penn",), shows=("landscape.sloppiness.PredictionBand",))
+@instrument(sources=("penn",))
 def prediction_band(
     key,
     deviation: Real(0.0003, 0.004, log=True) = 0.004,
@@ -94,7 +95,7 @@ def manifold_thinness(
     polynomials = sloppiness.ball_widths(features)
     ranks, lines, factors = np.arange(1, n + 1), {}, []
     for name, found in (("exponentials", exponentials), ("polynomials", polynomials)):
-        factor, fit = sloppiness.geometric_fit(found.widths)
+        factor, fit = geometric_fit(found.widths)
         factors.append(factor)
         yield at_least(fit, 0.9, f"{name}: R² of log width on rank, factor {factor:.2f} a datum")
         yield at_most(factor, 1.0, f"{name}: factor of the width a datum", strict=True)
@@ -107,7 +108,7 @@ def manifold_thinness(
     yield close(alone[exponentials.order[-1]], exponentials.widths[-1], f"exponentials: {what}", rtol=1e-3)
     volume = 2.0**n * abs(np.linalg.det(features))
     yield close(np.prod(polynomials.widths), volume, "polynomials: product of widths, against 2ⁿ |det J|", rtol=1e-6)
-    last = sloppiness.dropped_widths(features)[polynomials.order[-1]]
+    last = dropped_widths(features)[polynomials.order[-1]]
     yield close(last, polynomials.widths[-1], f"polynomials: {what}", rtol=1e-6)
     points = {"exponentials, measured": (ranks, exponentials.widths)}
     points["polynomials, measured"] = (ranks, polynomials.widths)

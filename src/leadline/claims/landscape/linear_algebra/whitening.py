@@ -10,7 +10,7 @@ from leadline.presentation import figure
 _GOAL = 1e-6  # excess loss, as a share of the first
 
 
-@method(sources=("sheet",), shows=("landscape.deep_linear.Whitening",))
+@method(sources=("sheet",))
 def data_whitening(key, dim: Int(2, 20) = 6, samples: Int(3, 400) = 120, condition: Real(1.0, 3e3, log=True) = 300.0):
     r"""Data whitening.
 

@@ -9,7 +9,7 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly
 from leadline.landscape import deep_linear
-from leadline.landscape.deep_linear.critical_atlas import critical_family, nearest_family
+from leadline.landscape.deep_linear.critical_atlas import atlas_columns, critical_family, nearest_family
 from leadline.presentation import figure
 
 SAMPLES = 40
@@ -140,7 +140,7 @@ def critical_point_atlas(
     yield erratum(wrong, of=critical, by="penn", prints="(A, B) is critical if and only if A = U_I C with |I| = p")
     wrong = exactly(len(families), comb(d, hidden), "families, against C(d, p)")
     yield erratum(wrong, of=count, by="sheet", prints="there are C(rank, p) fixed points")
-    columns = deep_linear.atlas_columns(families)
+    columns = atlas_columns(families)
     sizes, index, levels = columns["size"], columns["index"], columns["level"]
     points = {f"|I| = {r}": (index[sizes == r], levels[sizes == r]) for r in range(hidden, -1, -1)}
     rows = [f"{name}:  {way}" for name, way in zip(columns["set"], columns["escape"], strict=True)]
@@ -167,7 +167,7 @@ def critical_loss_levels(
     hidden = min(hidden, d)
     problem = _drawn(key, d, extra, ratio)
     families = deep_linear.atlas(problem, hidden)
-    columns = deep_linear.atlas_columns(families)
+    columns = atlas_columns(families)
     measured = [problem.loss(family.product) for family in families]
     sums = np.array([problem.eigenvalues[list(f.indices)].sum() for f in families])
     bracket = np.sum(problem.y**2) - sums

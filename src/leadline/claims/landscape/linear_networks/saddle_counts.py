@@ -7,6 +7,7 @@ import numpy as np
 
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly
 from leadline.landscape import deep_linear
+from leadline.landscape.deep_linear.critical_atlas import atlas_columns
 from leadline.presentation import figure
 
 
@@ -31,7 +32,7 @@ def saddle_family_count(
     """
     problem = deep_linear.random_problem(d, d, 40, key=key, spectrum=1.1 ** -np.arange(d))
     widths = range(d + 1)
-    listed = [deep_linear.atlas_columns(deep_linear.atlas(problem, p))["size"] for p in widths[1:]]
+    listed = [atlas_columns(deep_linear.atlas(problem, p))["size"] for p in widths[1:]]
     full = np.array([1, *(np.sum(sizes == p) for p, sizes in enumerate(listed, 1))])
     every, counted = [1, *map(len, listed)], [deep_linear.count_families(d, p) for p in widths]
     binomials = [comb(d, p) for p in widths]

@@ -7,7 +7,8 @@ import numpy as np
 from leadline import data, landscape
 from leadline.claims.scenarios.landscape.digit_components import digit_components, linear_barrier, trained_pair
 from leadline.evidence import Int, OneOf, at_least, at_most, claim, close, erratum, method, slope
-from leadline.landscape.paths.almost_convex_paths import SEGMENTS, TwoLayer
+from leadline.landscape.paths.almost_convex_paths import SEGMENTS, TwoLayer, normalise_rows
+from leadline.landscape.two_layer_fits import softmax_loss, squared_loss
 from leadline.presentation import figure
 
 
@@ -17,10 +18,7 @@ def doubled(rng: np.random.Generator, half: int, dim: int) -> TwoLayer:
     return TwoLayer(np.tile(net.first[:half], (2, 1)), net.second)
 
 
-_SHOWN = ("normalise_rows", "fit_two_layer", "random_two_layer")
-
-
-@method(sources=("cam",), shows=tuple(f"landscape.{name}" for name in _SHOWN))
+@method(sources=("cam",), shows=("landscape.fit_two_layer", "landscape.random_two_layer"))
 def almost_convex_path(
     key,
     half: Int(4, 256, log=True) = 64,
@@ -47,7 +45,7 @@ def almost_convex_path(
 
     def criterion(outputs):
         softmax = loss == "softmax"
-        return landscape.softmax_loss(outputs, labels) if softmax else landscape.squared_loss(outputs, targets)
+        return softmax_loss(outputs, labels) if softmax else squared_loss(outputs, targets)
 
     a, b = trained_pair(rng, dim, 2 * half, loss=loss, num_steps=num_steps)
     path = landscape.almost_convex_path(a, b)
@@ -67,7 +65,7 @@ def almost_convex_path(
         yield at_most(outer - end, most, f"excess on the outer segment of {name}, against its bound")
     twice, y = doubled(rng, half, dim), rng.normal(size=(len(x), 1))
     flat = landscape.almost_convex_path(twice, twice)
-    outer = flat.losses(lambda f: landscape.squared_loss(f, y), x, points=3)[0]
+    outer = flat.losses(lambda f: squared_loss(f, y), x, points=3)[0]
     yield close(outer, outer[0], "rows covered exactly (ε = 0): loss on the outer segment", rtol=1e-12)
     v = rng.normal(size=a.second.shape)
     trivial = [criterion(TwoLayer(a.first, (1 - s) * a.second + s * v)(x)) for s in np.linspace(0, 1, 9)]
@@ -104,12 +102,12 @@ def path_barrier_bound(key, largest: OneOf(128, 256, 512) = 128, num_steps: Int(
         x, y = rng.normal(size=(60, dim)), rng.normal(size=(60, 1))
         for j, n in enumerate(widths):
             for k in range(draws):
-                net = landscape.normalise_rows(landscape.random_two_layer(rng, dim, int(n), 1))
+                net = normalise_rows(landscape.random_two_layer(rng, dim, int(n), 1))
                 cover = landscape.row_covering(net.first)
                 moved = net.first[cover.nearest]
                 shares = (0.0, 0.25, 0.5, 0.75, 1.0)
                 steps = [TwoLayer((1 - s) * net.first + s * moved, net.second)(x) for s in shares]
-                risks = [landscape.squared_loss(outputs, y) for outputs in steps]
+                risks = [squared_loss(outputs, y) for outputs in steps]
                 delta = np.linalg.norm(x, axis=1) * net.mass * cover.radius
                 mass[i, j, k], moves[i, j, k] = net.mass, np.mean((steps[-1] - steps[0]) ** 2)
                 excess[i, j, k] = max(risks) - risks[0]
@@ -126,9 +124,9 @@ def path_barrier_bound(key, largest: OneOf(128, 256, 512) = 128, num_steps: Int(
     yield grows
     yield erratum(fixed, of=grows, by="cam", prints="the barrier vanishes with ε_n, the constant before ε as if fixed")
     twice = doubled(rng, 16, 3)
-    radius = landscape.row_covering(landscape.normalise_rows(twice).first).radius
+    radius = landscape.row_covering(normalise_rows(twice).first).radius
     what = "rows covered exactly (ε = 0): loss on the outer piece, against ‖W₂‖₁ ε"
-    wrong = at_most(landscape.squared_loss(twice(x), y), radius * twice.mass, what)
+    wrong = at_most(squared_loss(twice(x), y), radius * twice.mass, what)
     prints = "(6.11): the loss is at most C ε, where the excess is meant"
     yield erratum(wrong, of=bounded, by="cam", prints=prints)
 
@@ -136,7 +134,7 @@ def path_barrier_bound(key, largest: OneOf(128, 256, 512) = 128, num_steps: Int(
     path_barriers, line_barriers = {}, {}
     for dim in (2, 4, 8):
         x, labels = digit_components(dim)
-        criterion = partial(landscape.squared_loss, targets=np.eye(10)[labels])
+        criterion = partial(squared_loss, targets=np.eye(10)[labels])
         for n in sizes:
             a, b = trained_pair(rng, dim, n, num_steps=num_steps)
             path = landscape.almost_convex_path(a, b)

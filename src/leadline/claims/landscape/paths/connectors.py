@@ -9,7 +9,7 @@ import optax
 from leadline import data, landscape, networks
 from leadline.evidence import Int, OneOf, at_least, at_most, claim, close, method, smaller
 from leadline.landscape.paths.almost_convex_paths import TwoLayer
-from leadline.landscape.two_layer_fits import match_hidden_units
+from leadline.landscape.two_layer_fits import bend_between, bezier_point, match_hidden_units, softmax_loss
 from leadline.presentation import figure
 
 
@@ -108,12 +108,12 @@ def barrier_versus_width(
         for j in range(pairs):
             a, b = (digit_network(rng, width, 200) for _ in range(2))
             moved = match_hidden_units(a, b)
-            bend = landscape.bend_between(a, b, images, labels, rng=rng, loss="softmax", num_steps=num_steps)
+            bend = bend_between(a, b, images, labels, rng=rng, loss="softmax", num_steps=num_steps)
             halfway = [TwoLayer((a.first + c.first) / 2, (a.second + c.second) / 2) for c in (b, moved)]
             ways = ((a, halfway[0], b), (a, halfway[1], moved), (a, bend, b))
             for values, way in zip(barriers.values(), ways, strict=True):
-                nets = [landscape.bezier_point(*way, t) for t in np.linspace(0, 1, 11)]
-                losses = [landscape.softmax_loss(net(images), labels) for net in nets]
+                nets = [bezier_point(*way, t) for t in np.linspace(0, 1, 11)]
+                losses = [softmax_loss(net(images), labels) for net in nets]
                 values[i, j] = max(losses) - max(losses[0], losses[-1])
     plain, matched, curved = barriers.values()
     for name, values in (("line", plain), ("line, units matched", matched)):

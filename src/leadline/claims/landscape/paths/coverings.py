@@ -18,6 +18,7 @@ from leadline.evidence import (
     slope,
 )
 from leadline.landscape.surfaces.random_coverings import (
+    cap_fraction,
     covering_constant,
     expected_uncovered,
     typical_radius,
@@ -26,7 +27,7 @@ from leadline.landscape.surfaces.random_coverings import (
 from leadline.presentation import figure
 
 
-@instrument(sources=("cam",), shows=("landscape.cap_radius",))
+@instrument(sources=("cam",))
 def neuron_covering_radius(key, half: Int(4, 1000, log=True) = 128, dim: Int(2, 10) = 3, draws: Int(100, 600) = 400):
     r"""Covering radius of a hidden layer.
 
@@ -57,7 +58,7 @@ def neuron_covering_radius(key, half: Int(4, 1000, log=True) = 128, dim: Int(2, 
     single = np.sqrt(np.maximum(2 - 2 * products.max(axis=1), 0.0))
 
     def cdf(r):
-        return 1 - (1 - landscape.cap_fraction(r, dim)) ** half
+        return 1 - (1 - cap_fraction(r, dim)) ** half
 
     yield distributed_as(single, cdf, "nearest distance of one row, in independent layers")
     grid, nearest = np.linspace(0, max(cover.radius, single.max()), 200), cover.distances[half:]

@@ -5,7 +5,8 @@ import numpy as np
 from leadline import data, landscape
 from leadline.claims.scenarios.landscape.digit_components import digit_components
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close
-from leadline.landscape.paths.almost_convex_paths import TwoLayer
+from leadline.landscape.paths.almost_convex_paths import TwoLayer, normalise_rows
+from leadline.landscape.two_layer_fits import squared_loss
 from leadline.presentation import figure
 
 
@@ -73,10 +74,10 @@ def path_for_convex_losses(
 
 def _first_change(net: TwoLayer, x: np.ndarray, targets: np.ndarray) -> float:
     """The largest change of the squared loss, up or down, while the rows move to their centres."""
-    net = landscape.normalise_rows(net)
+    net = normalise_rows(net)
     moved = net.first[landscape.row_covering(net.first).nearest]
     steps = [TwoLayer((1 - s) * net.first + s * moved, net.second)(x[::5]) for s in (0.0, 0.5, 1.0)]
-    losses = [landscape.squared_loss(f, targets[::5]) for f in steps]
+    losses = [squared_loss(f, targets[::5]) for f in steps]
     return max(abs(loss - losses[0]) for loss in losses)
 
 
@@ -117,7 +118,7 @@ def path_from_initialisation(
             start = drawn(n)
             trained = landscape.fit_two_layer(start, x, labels, rng=rng, num_steps=num_steps)
             path = landscape.almost_convex_path(start if j % 2 == 0 else drawn(n), trained)
-            losses = path.losses(lambda f: landscape.squared_loss(f, targets), x, points=5)
+            losses = path.losses(lambda f: squared_loss(f, targets), x, points=5)
             ends = losses[0, 0], losses[-1, -1]
             outer = zip(ends, path.output_bounds(x), strict=True)
             most = [landscape.squared_outer_bound(end, delta) - end for end, delta in outer]

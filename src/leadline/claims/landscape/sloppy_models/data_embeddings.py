@@ -7,6 +7,7 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, at_least, at_most, close, instrument
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.manifolds.path_lengths import optimiser_path
 from leadline.landscape.sloppiness.manifolds.trajectory_embeddings import distance_embedding
 from leadline.landscape.sloppiness.models.regression_models import linear_model
 from leadline.presentation import figure
@@ -27,7 +28,7 @@ def _regression_paths(rng, runs, steps):
     for name, regression in makers.items():
         paths[name] = []
         for w in rng.normal(size=(runs, regression.size)) * 0.4:
-            path = sloppiness.optimiser_path(regression, target, w, "gradient", step_size=0.1, num_steps=steps)
+            path = optimiser_path(regression, target, w, "gradient", step_size=0.1, num_steps=steps)
             paths[name].append(regression.at(probes).predict(path[kept]))
     return {name: np.stack(found) for name, found in paths.items()}
 

@@ -6,7 +6,14 @@ from leadline import data
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, instrument, method
 from leadline.landscape import sloppiness
 from leadline.landscape.sloppiness.manifolds.geodesic_paths import projected_chord
-from leadline.landscape.sloppiness.manifolds.model_manifolds import haversine, sphere_model
+from leadline.landscape.sloppiness.manifolds.model_manifolds import (
+    camera_view,
+    haversine,
+    sphere_model,
+    stretched_axes,
+    wire_frame,
+)
+from leadline.landscape.sloppiness.manifolds.path_lengths import optimiser_path
 from leadline.presentation import figure
 
 
@@ -120,13 +127,13 @@ def great_circle_geodesic(key, pairs: Int(1, 12) = 4, heading: Real(0.2, 1.4) = 
     azimuth = np.arctan2(towards[1], towards[0])
     polar, around = np.linspace(0.01, np.pi - 0.01, 13), np.linspace(-np.pi / 2, np.pi / 2, 13) + azimuth
     shown = {
-        "sphere": sloppiness.wire_frame(sloppiness.manifold_grid(sphere, polar, around)),
+        "sphere": wire_frame(sloppiness.manifold_grid(sphere, polar, around)),
         "geodesic": arc,
         "chord": arc[[0, -1]],
         "straight in (θ, φ)": sphere.predict(np.linspace(found.weights[0], found.weights[-1], 60)),
     }
     view = {"azimuth": float(np.degrees(azimuth)), "elevation": 25.0}
-    seen = {name: sloppiness.camera_view(points, **view) for name, points in shown.items()}
+    seen = {name: camera_view(points, **view) for name, points in shown.items()}
     title = f"The geodesic is the great circle: length {found.length:.6f}, haversine {exact[longest]:.6f}"
     lines, domain = {name: tuple(c.T) for name, c in seen.items()}, ((-1.1, 1.1), (-1.1, 1.1))
     yield figure.plane(title, "right", "up", lines=lines, points={"ends": seen["chord"]}, domain=domain)
@@ -157,11 +164,11 @@ def training_path_length(
     flat = sloppiness.polynomial_model(np.linspace(-1, 1, 8), degree)
     target = rng.normal(size=8)
     origin = np.zeros(degree + 1)
-    natural = sloppiness.optimiser_path(flat, target, origin, "natural", step_size=0.05, num_steps=num_steps)
+    natural = optimiser_path(flat, target, origin, "natural", step_size=0.05, num_steps=num_steps)
     yield close(
         sloppiness.path_length(flat, natural).ratio, 1.0, "linear model, natural gradient: ratio of lengths", atol=1e-3
     )
-    plain = sloppiness.optimiser_path(flat, target, origin, "gradient", step_size=0.5, num_steps=num_steps)
+    plain = optimiser_path(flat, target, origin, "gradient", step_size=0.5, num_steps=num_steps)
     yield at_least(
         sloppiness.path_length(flat, plain).ratio, 1.0, "linear model, gradient descent: ratio of lengths", atol=1e-6
     )
@@ -172,19 +179,19 @@ def training_path_length(
     paths, ratios = {}, {}
     for rule, step in step_sizes.items():
         count = 20 if rule == "levenberg-marquardt" else num_steps
-        path = sloppiness.optimiser_path(regression, y, start, rule, step_size=step, num_steps=count, seed=seed)
+        path = optimiser_path(regression, y, start, rule, step_size=step, num_steps=count, seed=seed)
         found = sloppiness.path_length(regression, path)
         paths[rule], ratios[rule] = path, found.ratio
         what = f"{rule}: length {found.length:.4f} over the geodesic's"
         yield at_least(found.ratio, 1.0, what, atol=1e-6).given(not found.geodesic.stopped, "the geodesic was found")
     levels = -np.log(np.linspace(1.0, 1e-6, 13)) / 1.5
     grid = sloppiness.manifold_grid(regression, levels, levels)
-    centre, axes = sloppiness.stretched_axes(grid.reshape(-1, 6))
+    centre, axes = stretched_axes(grid.reshape(-1, 6))
 
     def seen(points):
-        return sloppiness.camera_view((points - centre) @ axes, azimuth=-60.0, elevation=55.0)
+        return camera_view((points - centre) @ axes, azimuth=-60.0, elevation=55.0)
 
-    lines = {"manifold": tuple(sloppiness.wire_frame(seen(grid)).T)}
+    lines = {"manifold": tuple(wire_frame(seen(grid)).T)}
     tracks = {f"{rule}: ratio {ratios[rule]:.3f}": seen(regression.predict(p)) for rule, p in paths.items()}
     points = {name: tuple(t[:: max(len(t) // 60, 1)].T) for name, t in tracks.items()}
     title = f"Optimisers take {min(ratios.values()):.3f} to {max(ratios.values()):.3f} times the geodesic's length"

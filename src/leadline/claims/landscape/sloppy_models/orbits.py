@@ -6,6 +6,7 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, mean, slope
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.estimator_covariances import whitened_errors
 from leadline.landscape.sloppiness.models.kepler_orbits import KeplerOrbit, arc_times, classical_jacobian
 from leadline.presentation import figure
 
@@ -93,7 +94,7 @@ def orbit_from_short_arc(
     observed = chosen.predict(w) + sigma * rng.normal(size=(repeats, 2 * count))
     fits = sloppiness.repeated_fits(chosen, observed, w)
     yield exactly(np.mean(fits.converged), 1.0, "share of fits that converged")
-    z = sloppiness.whitened_errors(fits.weights[:, :2], w[:2], sigma**2 * unit[:2, :2])
+    z = whitened_errors(fits.weights[:, :2], w[:2], sigma**2 * unit[:2, :2])
     what = f"{repeats} fits: squared error of the focus in units of the bound"
     yield mean((z**2).sum(axis=1), 2.0, what, deviation=2.0)
     low, high = sloppiness.wishart_edges(repeats - 1, 2)

@@ -5,6 +5,7 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, distributed_as, erratum, exactly, model
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.manifolds.model_manifolds import camera_view, stretched_axes, wire_frame
 from leadline.presentation import figure
 
 _MODELS = ("sum_of_exponentials", "polynomial_model", "michaelis_menten", "network_model")
@@ -88,7 +89,7 @@ def nonlinear_regression(
     yield figure.beside(title, fitted, residuals)
 
 
-@model(sources=("penn",), shows=("landscape.sloppiness.manifold_grid", "landscape.sloppiness.wire_frame"))
+@model(sources=("penn",), shows=("landscape.sloppiness.manifold_grid",))
 def model_manifold(
     key, n: Int(1, 8) = 3, terms: Int(2, 4) = 2, span: Real(1.0, 4.0) = 2.0, noise: Real(0.01, 0.2, log=True) = 0.05
 ):
@@ -128,10 +129,10 @@ def _surface(rng, span, noise):
     fit = regression.fit(y, truth, noise)
     levels = -np.log(np.linspace(1.0, 1e-9, 17)) * 2 / span  # even steps of e^{−wt} in the middle of the times
     grid = sloppiness.manifold_grid(regression, levels, levels)
-    centre, axes = sloppiness.stretched_axes(grid.reshape(-1, 3))
+    centre, axes = stretched_axes(grid.reshape(-1, 3))
 
     def seen(points):
-        return sloppiness.camera_view((points - centre) @ axes, azimuth=-60.0, elevation=55.0)
+        return camera_view((points - centre) @ axes, azimuth=-60.0, elevation=55.0)
 
     fine = -np.log(np.linspace(1.0, 1e-9, 80)) * 2 / span
     curves = {
@@ -139,7 +140,7 @@ def _surface(rng, span, noise):
         "boundary w₁ = 0": np.stack([0 * fine, fine], 1),
         "boundary w₂ = ∞": np.stack([fine, np.full(80, 1e3)], 1),
     }
-    lines = {"manifold": tuple(sloppiness.wire_frame(seen(grid)).T)}
+    lines = {"manifold": tuple(wire_frame(seen(grid)).T)}
     lines |= {name: tuple(seen(regression.predict(w)).T) for name, w in curves.items()}
     marks = {"truth": regression.predict(truth), "data": y, "best fit": fit.predictions}
     points = {name: tuple(seen(point[None]).T) for name, point in marks.items()}
@@ -153,7 +154,7 @@ def _surface(rng, span, noise):
     return figure.curves(title, along, "seen from above", lines=lines, points=points)
 
 
-@claim(sources=("penn",), shows=("landscape.sloppiness.RegressionFit", "landscape.sloppiness.manifold_grid"))
+@claim(sources=("penn",), shows=("landscape.sloppiness.manifold_grid",))
 def fit_is_projection(
     key,
     noise: Real(0.01, 0.3, log=True) = 0.1,
@@ -199,7 +200,7 @@ def _perpendicular(regression, fit, y, distance, nearest):
     axes = np.stack([stiff, np.cos(tilt) * normal + np.sin(tilt) * sloppy], 1)
     around = np.exp(np.linspace(-0.7, 0.7, 13))
     patch = sloppiness.manifold_grid(regression, *(w * around for w in fit.weights)) - fit.predictions
-    frame, seen = sloppiness.wire_frame(patch @ axes), (y - fit.predictions) @ axes
+    frame, seen = wire_frame(patch @ axes), (y - fit.predictions) @ axes
     reach = 1.6 * max(distance, 0.05)
     title = f"The fit is {distance:.4g} from the data, at right angles; the nearest of 10⁵ other points {nearest:.4g}"
     lines = {"manifold": tuple(frame.T), "normal line": ([0.0, seen[0]], [0.0, seen[1]])}

@@ -2,10 +2,13 @@
 
 import numpy as np
 
-from leadline import data, optimisation
+from leadline import data
 from leadline.claims.scenarios.landscape.shallow_networks import ShallowClassifier, digit_set
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, instrument, reference
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.fisher_spectra import spectrum_decades
+from leadline.landscape.sloppiness.parameter_directions import direction_responses, name_shares
+from leadline.optimisation.objectives.any_loss import evaluate_points
 from leadline.presentation import figure
 
 
@@ -35,12 +38,12 @@ def stiff_sloppy_perturbation(
         return sloppiness.probability_embedding(net.logits(v, x))
 
     seen = spectrum.eigenvalues > 1e-7 * spectrum.eigenvalues[0]
-    small = sloppiness.direction_responses(embed, w, spectrum, 1e-7, images)
+    small = direction_responses(embed, w, spectrum, 1e-7, images)
     what = "change of predictions over norm·√(nλₖ), norm 10⁻⁷, λₖ > 10⁻⁷λ₁"
     yield close((small.measured / small.predicted)[seen], 1.0, what, rtol=0.05)
-    change = sloppiness.direction_responses(embed, w, spectrum, norm, images)
+    change = direction_responses(embed, w, spectrum, norm, images)
     loss = net.objective(x, y)
-    rises = optimisation.evaluate_points(loss, w + norm * np.stack([0 * w, *spectrum.vectors]))[0]
+    rises = evaluate_points(loss, w + norm * np.stack([0 * w, *spectrum.vectors]))[0]
     rises = rises[1:] - rises[0]
     kept = net.accuracy(w + norm * spectrum.vectors, x, y)
     k = 1 + np.arange(len(kept))
@@ -49,7 +52,7 @@ def stiff_sloppy_perturbation(
     moved = figure.curves(title, "direction k", "‖change‖", log="y", lines=lines, points=points)
     title, points = "Rise of the loss and accuracy after the step", {"loss rise": (k, rises), "accuracy": (k, kept)}
     after = figure.curves(title, "direction k", "loss rise, accuracy", points=points)
-    first = next(iter(sloppiness.name_shares(spectrum.vectors[0], net.names)))
+    first = next(iter(name_shares(spectrum.vectors[0], net.names)))
     title = f"Steps of norm {norm:g} change predictions by {change.measured[0]:.2g} along direction 1 (mostly {first})"
     yield figure.beside(f"{title}, by {change.measured[-1]:.1g} along the last", moved, after)
 
@@ -76,9 +79,9 @@ def sloppy_spectrum(key, images: Int(60, 200) = 80, hidden: Int(8, 32) = 12, num
     for name, inputs in (("digits", x), ("white noise", noise)):
         w = net.train(start, inputs, y, num_steps)[-1]
         bent = np.sort(np.abs(np.linalg.eigvalsh(net.hessian(w, inputs, y))))[::-1]
-        bends.append(sloppiness.spectrum_decades(bent, k))
+        bends.append(spectrum_decades(bent, k))
         spectra[name] = sloppiness.fisher_eigenvalues(net.root(w, inputs))
-        decades[name] = sloppiness.spectrum_decades(spectra[name], k)
+        decades[name] = spectrum_decades(spectra[name], k)
     digits, white = decades.values()
     yield at_least(digits, white + 1, f"decades from λ₁ to λ{k} of g: digits, against white noise + 1")
     what = f"decades of the Hessian's first {k} eigenvalues by size: digits, against white noise"
@@ -86,7 +89,7 @@ def sloppy_spectrum(key, images: Int(60, 200) = 80, hidden: Int(8, 32) = 12, num
     yield at_least(digits, bends[0], f"digits, decades of the first {k}: Fisher, against Hessian", strict=True)
     pixels = data.digits().images
     correlation = sloppiness.fisher_eigenvalues(sloppiness.gaussian_root_jacobian(pixels - pixels.mean(axis=0)))
-    inherited = sloppiness.spectrum_decades(correlation, 50)
+    inherited = spectrum_decades(correlation, 50)
     yield reference(inherited, 2.57, "decades from λ₁ to λ₅₀ of the pixels of all 1797 digits", digits=3)
     at = 1 + np.arange(k)
     title = f"Fisher spectra over {k} directions: {digits:.2f} decades on digits, {white:.2f} on white noise"

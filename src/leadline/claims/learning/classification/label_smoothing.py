@@ -8,6 +8,7 @@ import numpy as np
 
 from leadline import data, learning
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, frequency, method, reference
+from leadline.learning.classification.softmax_loss import others_epsilon
 from leadline.presentation import figure
 
 ITERATIONS = 300  # of L-BFGS on the digits: the mean gap then changes in its third digit only
@@ -34,7 +35,7 @@ def label_smoothing(
     others = learning.smooth_labels(y, classes, epsilon)
     everywhere = learning.smooth_labels(y, classes, epsilon, convention="all")
     yield close(others.sum(axis=1), 1.0, "sum of the targets", atol=1e-12)
-    converted = learning.smooth_labels(y, classes, learning.others_epsilon(epsilon, classes))
+    converted = learning.smooth_labels(y, classes, others_epsilon(epsilon, classes))
     yield close(everywhere, converted, "libraries' targets against the others with ε(m−1)/m", atol=1e-15)
     hot = np.eye(classes)[y]
     mixed = (1 - epsilon) * hot + epsilon / classes

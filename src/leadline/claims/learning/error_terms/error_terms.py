@@ -7,7 +7,7 @@ import optax
 
 from leadline import data, learning
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, instrument
-from leadline.learning.risk.error_terms import QuadraticRisk
+from leadline.learning.risk.error_terms import QuadraticRisk, ascend_gap, projected_descent
 from leadline.presentation import figure
 
 
@@ -36,9 +36,7 @@ def _samples(rng, count, n, w, curve, sigma):
     return QuadraticRisk(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
-@instrument(
-    sources=("cam",), shows=("learning.finite_error_terms", "learning.population_moments", "learning.ascend_gap")
-)
+@instrument(sources=("cam",), shows=("learning.finite_error_terms", "learning.population_moments"))
 def error_terms(
     key,
     samples: Int(5, 2000, log=True) = 50,
@@ -82,7 +80,7 @@ def error_terms(
     yield at_most(certificates, 1e-9 * scale, "distance of both trust-region values from their dual bounds")
     unbounded = learning.uniform_gap(empirical, population, np.inf).value
     yield exactly(np.isinf(unbounded), True, "without the norm bound the supremum is infinite")
-    path = learning.projected_descent(empirical, radius, num_steps)
+    path = projected_descent(empirical, radius, num_steps)
     least = learning.ball_minimum(empirical, radius).value
     optimisation = np.array([empirical(theta) - least for theta in path])
     yield at_least(optimisation, 0.0, "ε_opt along full-batch descent", atol=1e-10 * empirical.v)
@@ -96,13 +94,13 @@ def error_terms(
         return learning.linear_error_terms(theta, each, population, radius=reach, bayes_risk=sigma**2)
 
     def trained(each, reach):
-        return terms(learning.projected_descent(each, reach, num_steps)[-1], each, reach)
+        return terms(projected_descent(each, reach, num_steps)[-1], each, reach)
 
     sizes, radii = np.geomspace(10, 3000, 7).round().astype(int), np.geomspace(0.1, 5, 7)
     by_size = [trained(_samples(rng, 40, int(n), w, 0.7, sigma), radius) for n in sizes]
     each = _samples(rng, 40, samples, w, 0.7, sigma)
     by_radius = [trained(each, float(reach)) for reach in radii]
-    by_step = [terms(theta, each, radius) for theta in learning.projected_descent(each, radius, num_steps)]
+    by_step = [terms(theta, each, radius) for theta in projected_descent(each, radius, num_steps)]
     names = dict(approximation="ε_approx", generalisation="ε_gen", optimisation="ε_opt", excess="true excess")
 
     def panel(title, x, xs, found, log):
@@ -137,7 +135,7 @@ def _network_bound(key):
     rng = data.generator(jax.random.fold_in(key, 1))
     nets = [jnp.asarray(rng.normal(size=(6, width))) for width in (8, 8, 8, 1)]
     arrays = [jnp.asarray(a) for a in (x[:, 0], y, at[:, 0], weights / 2, law.mean(at), law.variance(at))]
-    bounds = learning.ascend_gap(_network_gap, nets, optax.adam(0.02), 150, *arrays)
+    bounds = ascend_gap(_network_gap, nets, optax.adam(0.02), 150, *arrays)
     starts = jax.jit(jax.vmap(lambda *net: jnp.abs(_network_gap(net, *arrays))))(*nets)
     yield at_least(bounds, starts, "network: |R̂ − R| after ascent, a lower bound on ε_gen, against the start")
     largest = 2 * 8 + 2  # of |f|: eight units within ±1, weights and bias within ±2
@@ -183,7 +181,7 @@ def error_decomposition(
 
     def linear(n, reach, many):
         empirical = _samples(rng, many, n, w, curve, sigma)
-        theta = learning.projected_descent(empirical, reach, num_steps)[-1]
+        theta = projected_descent(empirical, reach, num_steps)[-1]
         return learning.linear_error_terms(theta, empirical, population, radius=reach, bayes_risk=sigma**2)
 
     ball = linear(samples, radius, count)

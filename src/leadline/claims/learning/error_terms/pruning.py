@@ -7,6 +7,7 @@ import optax
 
 from leadline import data, learning, networks
 from leadline.evidence import Int, at_least, at_most, exactly, method
+from leadline.learning.pruning import train_with_fresh_masks
 from leadline.presentation import figure
 from leadline.training import minimise
 
@@ -39,7 +40,7 @@ def random_pruning(key, width: Int(16, 64) = 32, samples: Int(100, 400) = 200, n
     masks = jax.vmap(lambda share: learning.random_mask(net, share, key=key_mask))(shares)
     # Adam moves each weight by itself, so that the sum of the risks trains every network as if it were alone.
     fixed, _ = learning.train_masked(risks, copies, masks, rule, num_steps, train_x, train_y)
-    new_masks = lambda share: learning.train_with_fresh_masks(  # noqa: E731
+    new_masks = lambda share: train_with_fresh_masks(  # noqa: E731
         risk, net, share, rule, num_steps, train_x, train_y, key=key_fresh
     )
     fresh, _ = jax.jit(jax.vmap(new_masks))(shares)

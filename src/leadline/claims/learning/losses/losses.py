@@ -13,7 +13,6 @@ from leadline.presentation import figure
 @method(
     sources=("eth", "cam", "penn"),
     shows=(
-        "learning.LossCard",
         "learning.loss_slope",
         "learning.squared",
         "learning.half_squared",

@@ -6,7 +6,7 @@ import numpy as np
 
 from leadline import data, learning
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, erratum, exactly, frequency, model, reference
-from leadline.learning.memorisers import consistent_functions
+from leadline.learning.memorisers import consistent_functions, disagreements, usable_columns, usable_probability
 from leadline.presentation import figure
 
 
@@ -43,15 +43,15 @@ def memoriser(key, samples: Int(4, 80) = 20, levels: OneOf(17, 256, 4096, 256**3
     images, labels = rng.integers(0, levels, (samples, 4000)), rng.choice([-1, 1], samples)
     labels[:2] = 1, -1
     table = learning.memorise(images, labels, default=-1)
-    yield exactly(len(learning.disagreements(table, images, labels)), 0, "training errors of the hash memoriser")
+    yield exactly(len(disagreements(table, images, labels)), 0, "training errors of the hash memoriser")
     twice = np.concatenate([images, images[:conflicts]])
     both = np.append(labels, -labels[:conflicts])
     clash = learning.memorise(twice, both, default=-1)
     yield exactly(len(clash.conflicts), conflicts, "conflicting duplicates found")
-    wrong = len(learning.disagreements(clash, twice, both))
+    wrong = len(disagreements(clash, twice, both))
     yield exactly(wrong, conflicts, "training errors with conflicting duplicates")
-    usable = learning.usable_columns(images)
-    chance = learning.usable_probability(samples, levels)
+    usable = usable_columns(images)
+    chance = usable_probability(samples, levels)
     yield frequency(usable.sum(), usable.size, chance, f"usable pixels of {usable.size}")
     differ = 0
     for column in rng.choice(usable.size, 20, replace=False):
@@ -61,20 +61,20 @@ def memoriser(key, samples: Int(4, 80) = 20, levels: OneOf(17, 256, 4096, 256**3
         fits = not len(learning.memorise(images, hard, columns=[column]).conflicts)
         differ += fits != usable[column]
     yield exactly(differ, 0, "pixels of 20 tried that fit all labels though values are equal, or the reverse")
-    yield reference(learning.usable_probability(50, 256), 0.0059, "P(usable), n = 50, K = 256", digits=2)
-    yield reference(learning.usable_probability(50, 256**3), 0.99993, "P(usable), n = 50, K = 256³", digits=5)
+    yield reference(usable_probability(50, 256), 0.0059, "P(usable), n = 50, K = 256", digits=2)
+    yield reference(usable_probability(50, 256**3), 0.99993, "P(usable), n = 50, K = 256³", digits=5)
     colours, what = len(np.unique(np.arange(1000).astype(np.uint8))) ** 3, "colours of three 8-bit channels"
     right = exactly(colours, 256**3, what)
     yield right
     yield erratum(exactly(colours, 255**3, what), of=right, by="penn", prints="255³ colours")
     train_x, train_y, test_x, test_y = _shuffled_digits(rng, 1200)
-    yield exactly(learning.usable_columns(train_x[:18]).sum(), 0, "usable pixels of 18 digits with 17 levels")
+    yield exactly(usable_columns(train_x[:18]).sum(), 0, "usable pixels of 18 digits with 17 levels")
     rows = {"hash memoriser": learning.memorise(train_x, train_y)} | _rivals(train_x, train_y)
     errors = np.array([[np.mean(f(x) != y) for x, y in ((train_x, train_y), (test_x, test_y))] for f in rows.values()])
     names = {"xs": ["training", "test"], "ys": list(rows)}
     table = figure.heatmap("share of digits misread", "", "", values=errors, **names, text=True, colour="error")
     grid = np.geomspace(16, 2**24, 60)
-    lines = {"Π(1 − k/K)": (grid, [learning.usable_probability(samples, int(k)) for k in grid])}
+    lines = {"Π(1 − k/K)": (grid, [usable_probability(samples, int(k)) for k in grid])}
     points, title = {"drawn": ([levels], [usable.mean()])}, f"pixels that can serve as a key, {samples} images"
     keys = figure.curves(title, "levels K of a pixel", "share usable", lines=lines, points=points, log="x")
     title = f"A table has training error {errors[0, 0]:.0%} and test error {errors[0, 1]:.0%} on the digits"
@@ -102,15 +102,15 @@ def memoriser_does_not_learn(
     x = rng.standard_normal((samples + 4000, dim))
     y = np.where(x[:, 0] > ndtri(1 - share), 1, -1)
     table = learning.memorise(x[:samples], y[:samples], default=-1)
-    yield exactly(len(learning.disagreements(table, x[:samples], y[:samples])), 0, "training errors")
-    wrong = len(learning.disagreements(table, x[samples:], y[samples:]))
+    yield exactly(len(disagreements(table, x[:samples], y[:samples])), 0, "training errors")
+    wrong = len(disagreements(table, x[samples:], y[samples:]))
     yield frequency(wrong, 4000, share, "errors on 4000 fresh inputs, against P(Y ≠ default)")
     train_x, train_y, test_x, test_y = _shuffled_digits(rng, 1200)
     seen = learning.memorise(train_x, train_y)
     known = {row.tobytes() for row in train_x}
     new = np.array([row.tobytes() not in known for row in test_x])
-    yield exactly(len(learning.disagreements(seen, train_x, train_y)), 0, "training errors on 1200 digits")
-    wrong, defaults = len(learning.disagreements(seen, test_x[new], test_y[new])), np.sum(test_y[new] != seen.default)
+    yield exactly(len(disagreements(seen, train_x, train_y)), 0, "training errors on 1200 digits")
+    wrong, defaults = len(disagreements(seen, test_x[new], test_y[new])), np.sum(test_y[new] != seen.default)
     what = f"errors on {new.sum()} test digits that are not training digits, against those of the default"
     yield exactly(wrong, defaults, what)
     rules = {"table": seen} | _rivals(train_x, train_y)
@@ -144,7 +144,7 @@ def memoriser_count(
     rng = data.generator(key)
     images = rng.integers(0, levels, (samples, pixels))
     labels = np.resize([1, -1], samples)
-    single = learning.usable_columns(images).sum()
+    single = usable_columns(images).sum()
     subsets = [c for k in range(1, pixels + 1) for c in combinations(range(pixels), k)]
     keys = {frozenset(c) for c in subsets if len(np.unique(images[:, list(c)], axis=0)) == samples}
     yield at_most(single, pixels, "usable single pixels, against N")

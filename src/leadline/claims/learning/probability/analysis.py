@@ -15,7 +15,8 @@ from leadline.differentiation.jacobians import composed_log_determinant
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, instrument, reference, slope
 from leadline.networks import MLP
 from leadline.presentation import figure
-from leadline.probability.polynomials import chebyshev_interpolant, equispaced_interpolant
+from leadline.probability.permutations import permutation_fault
+from leadline.probability.polynomials import chebyshev_interpolant, equispaced_interpolant, largest_error
 
 
 @instrument(sources=("sheet",), shows=("differentiation.jacobian_matrix", "differentiation.layer_jacobians"))
@@ -142,7 +143,7 @@ def permutation_matrix_check(key, size: Int(2, 6) = 5, mixture: Int(2, 6) = 3, m
     accepted, counts = [], []
     for n in range(1, size + 1):
         every = [np.eye(n, dtype=int)[list(order)] for order in permutations(range(n))]
-        accepted.append(sum(not probability.permutation_fault(p) for p in every))
+        accepted.append(sum(not permutation_fault(p) for p in every))
         counts.append(len(every))
     yield exactly(accepted, counts, f"permutation matrices accepted, n = 1 to {size}, against n!")
     v = rng.normal(size=size)
@@ -158,7 +159,7 @@ def permutation_matrix_check(key, size: Int(2, 6) = 5, mixture: Int(2, 6) = 3, m
         picked = rng.choice(len(every), min(mixture, len(every)), replace=False)
         weights = 0.5 / len(picked) + 0.5 * rng.dirichlet(np.ones(len(picked)))  # none is nearly 0
         mixed = sum(w * every[i] for w, i in zip(weights, picked, strict=True))
-        caught += "neither 0 nor 1" in probability.permutation_fault(mixed)
+        caught += "neither 0 nor 1" in permutation_fault(mixed)
         _i, j = np.argwhere((mixed > 1e-9) & (mixed < 1 - 1e-9))[0]
         vector = 2.0 * (np.arange(size) == j) - 1  # +1 at j, -1 elsewhere
         gaps.append(np.abs(relu(mixed @ vector) - mixed @ relu(vector)).max())
@@ -171,7 +172,7 @@ def permutation_matrix_check(key, size: Int(2, 6) = 5, mixture: Int(2, 6) = 3, m
         "column 0 sums": np.array([[1, 0], [1, 0]]),
         "neither 0 nor 1": half,
     }
-    missed = sum(name not in probability.permutation_fault(m) for name, m in faults.items())
+    missed = sum(name not in permutation_fault(m) for name, m in faults.items())
     yield exactly(missed, 0, "faults that the validator does not name")
     gap = np.abs(relu(half @ vector) - half @ relu(vector))
     yield at_least(gap, 0.0, "|ReLU(P v) − P ReLU(v)| where all of P is ½, v = (1, −1)", strict=True)
@@ -214,7 +215,7 @@ def log1p_linearisation(key, largest: Real(1e-4, 2e-3, log=True) = 1e-3, points:
     yield figure.beside(f"log(1 + x) is {off}; log1p by {max(careful.max(), epsilon):.1g} at most", errors, distance)
 
 
-@claim(sources=("sheet",), shows=("probability.bernstein_polynomial", "probability.largest_error"))
+@claim(sources=("sheet",), shows=("probability.bernstein_polynomial",))
 def weierstrass_density(key, degree: Int(10, 1000, log=True) = 640, pole: Real(0.05, 0.4) = 0.2):
     r"""Weierstrass approximation theorem.
 
@@ -289,12 +290,12 @@ def _exact_logarithm(x):
 
 
 def _bernstein_error(function, degree):
-    return probability.largest_error(function, probability.bernstein_polynomial(function, degree), points=201)
+    return largest_error(function, probability.bernstein_polynomial(function, degree), points=201)
 
 
 def _interpolation_error(rule, function, degree, low, high):
     fit = rule(function, degree, low=low, high=high)
-    return probability.largest_error(function, fit, low=low, high=high, points=2001)
+    return largest_error(function, fit, low=low, high=high, points=2001)
 
 
 def _chebyshev_bound(pole, degrees):

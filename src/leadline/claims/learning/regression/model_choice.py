@@ -19,6 +19,7 @@ from leadline.evidence import (
     slope,
 )
 from leadline.learning.regression.polynomial import PolynomialFit, polynomial_fit
+from leadline.learning.scaling import descent_curve, log_inputs
 from leadline.presentation import figure
 
 DEGREES = (1, 3, 5, 7)
@@ -271,7 +272,7 @@ def input_scaling(
     x = np.exp(logs) * 10.0 ** np.linspace(0, decades, dim)
     y = logs @ rng.choice([-1.0, 1.0], dim) + noise * rng.normal(size=samples)
     standard = learning.standardise(x)
-    inputs = {"raw": x, "standardised": standard.values, "log": learning.standardise(learning.log_inputs(x)).values}
+    inputs = {"raw": x, "standardised": standard.values, "log": learning.standardise(log_inputs(x)).values}
     fits = {name: learning.least_squares(z, y) for name, z in inputs.items()}
     fitted = {name: fits[name].predict(z) for name, z in inputs.items()}
     what, scale = "predictions after standardising, against those from raw inputs", np.abs(y).max()
@@ -280,7 +281,7 @@ def input_scaling(
     yield close(back, fits["raw"].weights, "weights after standardising, in raw units", rtol=1e-7, atol=1e-9)
     residual = {name: np.mean((y - f) ** 2) for name, f in fitted.items()}
     yield at_most(residual["log"], residual["raw"], "mean squared residual, log inputs against raw", strict=True)
-    laws = {name: learning.descent_curve(z, y) for name, z in inputs.items()}
+    laws = {name: descent_curve(z, y) for name, z in inputs.items()}
     rate, steps, paths = optax.sgd(1.0), 400, {}
     for name, z in inputs.items():
         X = learning.design(z)
@@ -316,7 +317,7 @@ def _visible(x, y):
 
 def _refuses(x) -> str:
     try:
-        learning.log_inputs(x)
+        log_inputs(x)
     except ValueError:
         return "ValueError"
     return "an answer"

@@ -4,6 +4,7 @@ import numpy as np
 
 from leadline import data, learning
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, frequency, mean, method, reference
+from leadline.learning.regression.quantile import crossings
 from leadline.presentation import figure
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
@@ -157,7 +158,7 @@ def quantile_regression(
     free = learning.quantile_regression(inputs, noise, tight)
     kept = learning.quantile_regression(inputs, noise, tight, non_crossing=True)
     crossed, ordered, sorted_ = (
-        learning.crossings(p).sum()
+        crossings(p).sum()
         for p in (free.predict(inputs), kept.predict(inputs), learning.rearrange(free.predict(inputs)))
     )
     yield exactly(ordered, 0, "examples with crossing quantiles, fitted in order")

@@ -19,6 +19,7 @@ from leadline.evidence import (
     reference,
     smaller,
 )
+from leadline.learning.importance import drop_one_rise
 from leadline.learning.regression.sparse import lasso_certificate
 from leadline.presentation import figure
 
@@ -231,7 +232,7 @@ def variable_importance(
     y = x @ weights + noise * rng.normal(size=samples)
     fit = learning.least_squares(x, y)
     refit = learning.refit_importance(x, y)
-    yield close(refit, learning.drop_one_rise(x, y) / samples, "rise after a refit against its closed form", rtol=1e-9)
+    yield close(refit, drop_one_rise(x, y) / samples, "rise after a refit against its closed form", rtol=1e-9)
     yield exactly(np.argsort(refit), np.arange(dim), "ranking of variables by a refit, against |w|")
     shuffled = learning.permutation_importance(fit.predict, x, y, repeats=50, key=jax.random.fold_in(key, 1))
     yield exactly(np.argsort(shuffled.mean(axis=0)), np.arange(dim), "ranking by permutation, against |w|")
@@ -282,12 +283,12 @@ def drop_one_identity(
         common, own = rng.normal(size=(samples, 1)), rng.normal(size=(samples, dim))
         x = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
         y = x @ rng.normal(size=dim) + 1.0 + noise * rng.normal(size=samples)
-        formula.append(learning.drop_one_rise(x, y) / np.sum(y**2))
+        formula.append(drop_one_rise(x, y) / np.sum(y**2))
         refitted.append(samples * learning.refit_importance(x, y) / np.sum(y**2))
     # The refits' rise is a difference of two sums of squares: it is known to n ε times the sum of squares.
     yield close(refitted, formula, f"rise in {designs} random designs / Σy²", rtol=1e-9, atol=1e-13)
     inputs, targets, names = data.diabetes()
-    predicted = learning.drop_one_rise(inputs, targets)
+    predicted = drop_one_rise(inputs, targets)
     measured = len(targets) * learning.refit_importance(inputs, targets)
     yield close(measured, predicted, "rise on the diabetes data", rtol=1e-9, atol=1e-13 * (targets @ targets))
     both = np.array([predicted.min(), predicted.max()])

@@ -7,6 +7,8 @@ import optax
 
 from leadline import data, learning, networks
 from leadline.evidence import Int, Real, assume, at_most, claim, close, exactly, method, model
+from leadline.learning.risk.erm import descend_risk
+from leadline.learning.risk.hypotheses import monomial_coefficients, sign_labels
 from leadline.linear_classifiers import margins
 from leadline.presentation import figure
 
@@ -39,7 +41,7 @@ def hypothesis_classes(key, samples: Int(20, 500, log=True) = 40, degree: Int(1,
     what = "orthogonal against monomial fit on [0, 1], relative to the largest coefficient"
     yield close(*curves, what, atol=1e-8).given(well, condition)
     what = "coefficients of the orthogonal fit in powers, against the monomial fit's"
-    yield close(learning.monomial_coefficients(fits[0]) / size, fits[1] / size, what, atol=1e-8).given(well, condition)
+    yield close(monomial_coefficients(fits[0]) / size, fits[1] / size, what, atol=1e-8).given(well, condition)
     yield at_most(*conditions, "condition of the orthogonal features, against the powers'", rtol=1e-9)
     centre = rng.normal(size=(3, dim))
     users = learning.LinearClass(lambda x: np.exp(-((x[..., None, :] - centre) ** 2).sum(-1)), 3)
@@ -57,7 +59,7 @@ def hypothesis_classes(key, samples: Int(20, 500, log=True) = 40, degree: Int(1,
     yield close(moved, 0.0, "f_{θ+δ} − f_θ against f_δ: affine, cosine, polynomial, user's features", atol=1e-11)
     scores = np.concatenate([rng.normal(size=50), np.zeros(5)])
     for choice in (1, -1):
-        labels = learning.sign_labels(scores, at_zero=choice)
+        labels = sign_labels(scores, at_zero=choice)
         yield exactly(labels[-5:], float(choice), f"labels at score 0 with sgn(0) = {choice:+d}")
         yield exactly(np.unique(labels), [-1.0, 1.0], f"values of sgn(f) with sgn(0) = {choice:+d}")
     line = learning.affine()
@@ -119,7 +121,7 @@ def cosine_series_is_even(key, order: Int(1, 50) = 10, frequency: Int(1, 5) = 1,
     yield figure.beside(title, fits, against)
 
 
-@method(sources=("cam",), shows=("learning.separated_count",))
+@method(sources=("cam",))
 def empirical_risk_minimisation(
     key, samples: Int(10, 300, log=True) = 80, dim: Int(1, 8) = 3, noise: Real(0.05, 5.0, log=True) = 1.0
 ):
@@ -171,7 +173,7 @@ def empirical_risk_minimisation(
     risk = np.mean((doubled @ along - y) ** 2)
     yield close(risk, twins.risk, "duplicated column: risk of another minimiser", rtol=1e-9)
     net = networks.MLP((dim, 8, 1), "tanh", key=key)
-    end = learning.descend_risk(_network_risk, net, optax.adam(0.01), 300, jnp.asarray(x), jnp.asarray(y))
+    end = descend_risk(_network_risk, net, optax.adam(0.01), 300, jnp.asarray(x), jnp.asarray(y))
     yield at_most(end.risk, float(end.losses[0]), "network: risk after 300 steps, against the start", strict=True)
 
 

@@ -20,7 +20,7 @@ from leadline.evidence import (
     slope,
     smaller,
 )
-from leadline.learning.risk.risk import expected_fit_risks
+from leadline.learning.risk.risk import expected_fit_risks, risk_distribution
 from leadline.presentation import figure
 
 
@@ -47,7 +47,7 @@ def risk_estimates(
     keys = jax.random.split(key, 6)
     wave, error = lambda x: np.sin(2 * np.pi * x[..., 0]), learning.noise_distribution(noise, scale)
     law = learning.RegressionDistribution(wave, learning.UniformInputs(), error)
-    task = learning.Task(law, learning.polynomials(3))
+    task = learning.LearningTask(law, learning.polynomials(3))
     (sample,) = task.draw(train, key=keys[0])
     fitted = task.learn(sample)
     exact = learning.population_risk(fitted, law)
@@ -75,7 +75,7 @@ def risk_estimates(
     covered = sum(e.low <= error <= e.high for e in estimates)
     yield frequency(covered, 400, 0.95, "held-out 95% intervals that hold the risk, zero-one loss")
     sizes = (train, 3 * train, 10 * train)
-    risks = {f"n = {n}": learning.risk_distribution(task, n, 200, key=keys[5]) for n in sizes}
+    risks = {f"n = {n}": risk_distribution(task, n, 200, key=keys[5]) for n in sizes}
     best = float(learning.ball_minimum(moments, 1e6).value)
     least = min(r.min() for r in risks.values())
     yield at_most(best, least, "risk of the best cubic, against 600 learned ones", rtol=1e-9)

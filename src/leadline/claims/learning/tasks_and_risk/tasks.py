@@ -5,6 +5,7 @@ import numpy as np
 
 from leadline import data, learning
 from leadline.evidence import Int, OneOf, Real, at_most, distributed_as, exactly, mean, model
+from leadline.learning.risk.error_terms import projected_descent
 from leadline.learning.risk.input_distributions import NormalInputs
 from leadline.presentation import figure
 
@@ -49,7 +50,7 @@ def learning_task(
     Check: Polynomials are fitted to sin(2πx) plus noise. Samplers are checked with 20,000 examples.
     """
     law = _regression(noise, scale)
-    task = learning.Task(law, learning.polynomials(degree))
+    task = learning.LearningTask(law, learning.polynomials(degree))
     train, test = task.draw(samples, samples, key=key)
     again, _ = task.draw(samples, samples, key=key)
     yield exactly(np.column_stack([again.x, again.y]), np.column_stack([train.x, train.y]), "same seed, same data")
@@ -71,10 +72,10 @@ def learning_task(
     zeros = learning.EmpiricalDistribution(digits.images[:, 20:24], np.where(digits.labels == 0, 1.0, -1.0))
     tasks = {
         f"{noise} regression": task,
-        "real data": learning.Task(zeros, learning.affine(4)),
-        "absolute loss": learning.Task(law, learning.cosine_series(3, sines=True), loss="absolute"),
-        "hinge loss": learning.Task(classes, learning.affine(2), loss="hinge"),
-        "logistic loss": learning.Task(logistic, learning.affine(2), loss="logistic"),
+        "real data": learning.LearningTask(zeros, learning.affine(4)),
+        "absolute loss": learning.LearningTask(law, learning.cosine_series(3, sines=True), loss="absolute"),
+        "hinge loss": learning.LearningTask(classes, learning.affine(2), loss="hinge"),
+        "logistic loss": learning.LearningTask(logistic, learning.affine(2), loss="logistic"),
     }
     gaps = {}
     for i, (name, each) in enumerate(tasks.items()):
@@ -89,7 +90,7 @@ def _dashboard(key, task, train, steps):
     population = learning.population_moments(task.hypotheses, task.law)
     floor, radius = learning.bayes_risk(task.law, loss="squared"), 3.0
     empirical = learning.empirical_moments(task.hypotheses.features(train.x), train.y)
-    learned = learning.projected_descent(empirical, radius, steps)[-1]
+    learned = projected_descent(empirical, radius, steps)[-1]
     terms = learning.linear_error_terms(learned, empirical, population, radius=radius, bayes_risk=floor)
     yield at_most(terms.excess, terms.bound, "R(f) − R* against ε_approx + 2 ε_gen + ε_opt", atol=1e-10)
     sizes = np.array([20, 40, 80, 160, 320, 640])

@@ -11,6 +11,7 @@ import optax
 from leadline import data, networks, training
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly, model
+from leadline.networks.architectures.dense_connections import dense_weight_count
 from leadline.networks.architectures.graphs import Affine, dense_graph, residual_graph
 from leadline.networks.architectures.linear_networks import eckart_young_error, product_matrix
 from leadline.networks.architectures.network_sums import add_networks, scale_network
@@ -281,7 +282,7 @@ def dense_network(
         shapes = eqx.filter_eval_shape(networks.DenseNetwork, inputs, growth, layers, 3, key=key).layers
         stored.append(sum(layer.weight.size for layer in shapes))
         biases.append(sum(layer.bias.size for layer in shapes))
-    counts = [networks.dense_weight_count(inputs, growth, layers) for layers in depths]
+    counts = [dense_weight_count(inputs, growth, layers) for layers in depths]
     yield exactly(stored, counts, "stored weights, 1 to 20 layers")
     yield exactly(biases, growth * np.array(depths), "stored biases, 1 to 20 layers")
     yield exactly(np.diff(stored, 2), growth**2, "second difference of the weights in depth: k²")

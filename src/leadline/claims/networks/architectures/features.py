@@ -10,6 +10,7 @@ from leadline import data, networks, training
 from leadline.claims.scenarios.networks.digit_networks import accuracies, digits, member, trained
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, instrument, method
+from leadline.networks.features import principal_plane
 from leadline.presentation import figure
 
 
@@ -37,7 +38,7 @@ def layer_features(
     equal, other = 3.0 * left @ right.T, (left * uneven) @ right.T
     yield close(networks.effective_rank(equal), rank, "effective rank, equal singular values", rtol=1e-9)
     yield at_most(networks.effective_rank(other), rank, "effective rank, unequal singular values", rtol=1e-9)
-    plane = networks.principal_plane(other + rng.normal(size=(200, 20)))
+    plane = principal_plane(other + rng.normal(size=(200, 20)))
     correlation = plane.T @ plane / np.linalg.norm(plane, axis=0) ** 2
     yield close(correlation, np.eye(2), "correlations of the axes of the principal plane", atol=1e-9)
     images, labels, test_images, test_labels = digits()
@@ -69,7 +70,7 @@ def layer_features(
     )
 
 
-@method(sources=("penn",), shows=("networks.partition_at",), empirical=True)
+@method(sources=("penn",), empirical=True)
 def frozen_feature_transfer(key, width: Int(16, 48) = 24, cut: OneOf(1, 2) = 2):
     r"""Transfer with frozen features.
 

@@ -8,14 +8,12 @@ import optax
 from leadline import data, differentiation, networks
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.claims.scenarios.networks.layer_pairs import pair_parameters
+from leadline.differentiation.input_gradients import projected_sign_steps, sign_step
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, erratum, exactly, instrument, method, slope
 from leadline.presentation import figure
 
 
-@instrument(
-    sources=("penn", "sheet"),
-    shows=("differentiation.GradientReport", "differentiation.ParameterCheck", "differentiation.difference_table"),
-)
+@instrument(sources=("penn", "sheet"), shows=("differentiation.difference_table",))
 def gradient_check(
     key,
     width: Int(3, 12) = 5,
@@ -201,10 +199,10 @@ def sign_gradient_perturbation(
         return jnp.asarray(w)[None] @ x
 
     problem, most = (linear, jnp.asarray(point), jnp.zeros((1, 1)), eps), eps * np.abs(w).sum()
-    several = differentiation.projected_sign_steps(*problem, num_steps=iterations, loss=score)
+    several = projected_sign_steps(*problem, num_steps=iterations, loss=score)
     what = f"rise of a linear score by {iterations} projected steps, against ε‖w‖₁"
     yield close((several - point)[0] @ w, most, what, rtol=1e-12)
-    one = differentiation.sign_step(*problem, loss=score)
+    one = sign_step(*problem, loss=score)
     rise = close((one - point)[0] @ w, most, "rise of a linear score by one sign step, against ε‖w‖₁", rtol=1e-12)
     yield rise
     net, test, labels = _digits_network(rng, hidden, num_steps)
@@ -336,8 +334,8 @@ def _attack(net, x, y, sizes, noise, iterations):
             return jnp.mean(jnp.argmax(jax.vmap(net)(moved), axis=1) == y)
 
         def at(size):
-            often = differentiation.projected_sign_steps(net, x, y, size, num_steps=iterations)
-            once = differentiation.sign_step(net, x, y, size)
+            often = projected_sign_steps(net, x, y, size, num_steps=iterations)
+            once = sign_step(net, x, y, size)
             random = jnp.mean(jax.vmap(lambda sign: accuracy(x + size * sign))(noise))
             return accuracy(once), accuracy(often), random, jnp.max(jnp.abs(often - x))
 

@@ -8,7 +8,7 @@ import optax
 from leadline import training
 from leadline.evidence import Int, at_least, at_most, close, model
 from leadline.networks import embeddings
-from leadline.networks.embeddings.corpora import OTHER
+from leadline.networks.embeddings.corpora import OTHER, dataset_descriptions
 from leadline.presentation import figure
 
 
@@ -47,7 +47,7 @@ def log_bilinear_embeddings(
     treated as one word. Both losses are minimised over all pairs at once, by Adam. Frequent pairs are those seen 3
     times or more.
     """
-    corpus = embeddings.index_words(embeddings.dataset_descriptions(), vocabulary)
+    corpus = embeddings.index_words(dataset_descriptions(), vocabulary)
     words, size = corpus.words, len(corpus.words)
     counts = embeddings.window_counts(corpus.tokens, size, window)
     exact = embeddings.conditionals(counts)

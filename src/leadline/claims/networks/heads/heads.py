@@ -10,6 +10,7 @@ import optax
 
 from leadline import data, learning, networks, training
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, method, model
+from leadline.networks.architectures.heads import head_width
 from leadline.presentation import figure
 
 EPS = float(np.finfo(np.float64).eps)
@@ -135,7 +136,7 @@ def task_heads(
     outputs = {task: jax.vmap(head)(h) for task, head in heads.items()}
     for task, head in heads.items():
         yield exactly(head.linear.weight.shape, (sizes[task], features), f"weights of the {task} head")
-        yield exactly(networks.head_width(task, sizes[task]), outputs[task].shape[1], f"outputs of the {task} head")
+        yield exactly(head_width(task, sizes[task]), outputs[task].shape[1], f"outputs of the {task} head")
     shapes = [size for task in sizes for size in heads[task].decide(outputs[task]).shape]
     yield exactly(shapes, [100, targets, 100, 100], "shapes of the three decisions on 100 inputs, one after the other")
     logits, head = outputs["classes"], heads["classes"]

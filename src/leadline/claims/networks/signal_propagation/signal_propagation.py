@@ -7,6 +7,7 @@ import numpy as np
 from leadline import networks
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, instrument, mean
 from leadline.networks.signal.mean_field import limiting_gradient_factor
+from leadline.networks.signal.signal import gradient_slopes
 from leadline.presentation import figure
 
 
@@ -61,7 +62,7 @@ def signal_propagation(key, width: Int(200, 400) = 256, depth: Int(10, 40) = 20,
     gains = np.geomspace(0.5, 3.0, 9)
     tall = np.arange(2, depth + 1, max(1, depth // 10))
     lengths = np.array([min(max(networks.length_fixed_point("tanh", g), 1e-6), 1e6) for g in gains])
-    slopes = networks.gradient_slopes(gains, "tanh", width=100, depth=depth, lengths=lengths, nets=2, key=keys[3])
+    slopes = gradient_slopes(gains, "tanh", width=100, depth=depth, lengths=lengths, nets=2, key=keys[3])
     decades = slopes.mean(axis=0) * (tall[:, None] - 1) / np.log(10)
     linear, tanh = "linear network: the gradient norm by layer", "tanh network: log₁₀ of the gradient's growth"
     axes = {"xs": [f"{g:.2f}" for g in gains], "ys": list(tall)}
@@ -102,7 +103,7 @@ def mean_field_gradient_slope(
     chi = np.array([limiting_gradient_factor(activation, g, bias) for g in gains])
     # Lengths that decay to 0 or grow without end start at a small or a moderate value: χ is that of the limit then.
     lengths = np.where(fixed == 0, 1e-8, np.where(np.isinf(fixed), 1.0, fixed))
-    slopes = networks.gradient_slopes(
+    slopes = gradient_slopes(
         gains, activation, width=width, depth=depth, lengths=lengths, bias_scale=bias, nets=nets, key=key
     )
     predicted, measured = 0.5 * np.log(chi), slopes.mean(axis=0)

@@ -12,6 +12,7 @@ from leadline import as_apply, data, networks
 from leadline.claims.scenarios.networks.digit_networks import cross_entropy, digits, member, trained
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly, instrument, slope
+from leadline.networks.jacobian_rank import two_layer_rank
 from leadline.networks.symmetry.symmetries import layer_norms, permutation_copies, scale_balance, scale_invariants
 from leadline.presentation import figure
 
@@ -323,7 +324,7 @@ def effective_parameter_count(
         parameters = units * (inputs + 2) + 1 if bias else units * (inputs + 1)
         words = "with" if bias else "without"
         yield exactly(found.parameters, parameters, f"parameters, one hidden layer {words} biases")
-        rank = networks.two_layer_rank(inputs, units, bias=bias)  # after the loop: with biases
+        rank = two_layer_rank(inputs, units, bias=bias)  # after the loop: with biases
         yield exactly(found.rank, rank, f"rank, one hidden layer {words} biases").given(
             _separate(net, x, 3 * (inputs + 1)), "the inputs lie on both sides of every unit and between every two"
         )

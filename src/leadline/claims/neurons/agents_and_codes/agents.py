@@ -222,7 +222,7 @@ def value_of_history(
     yield figure.curves(title, *axes, lines=lines, points=points, rules=rules)
 
 
-@model(sources=("penn",), shows=("neurons.agents.stored_path",))
+@model(sources=("penn",))
 def maze_mouse(key, rows: Int(2, 12) = 8, columns: Int(2, 12) = 8, loops: Real(0.0, 1.0) = 0.1, mazes: Int(1, 40) = 20):
     r"""Shannon's maze-solving mouse Theseus.
 

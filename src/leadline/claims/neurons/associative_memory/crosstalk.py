@@ -7,6 +7,7 @@ from leadline import data, memories
 from leadline.evidence import Int, at_most, claim, close, counts_as, erratum, exactly, mean
 from leadline.memories.crosstalk import bit_flip_gaussian, bit_flip_probability, crosstalk_law, crosstalk_sums
 from leadline.memories.dynamics import trace
+from leadline.memories.hopfield import sgn
 from leadline.presentation import figure
 
 
@@ -45,7 +46,7 @@ def hopfield_crosstalk_identity(key, patterns: Int(1, 100) = 30, neurons: Int(4,
         aligned = x * crosstalk
         stable = (aligned > -(d - 1)) | ((aligned == -(d - 1)) & (x == 1))
         network = memories.hebbian_network(x)
-        kept = np.asarray(memories.sgn(network.fields(x))) == x
+        kept = np.asarray(sgn(network.fields(x))) == x
         yield exactly(kept, stable, f"stable bits against x C > −(1 − 1/d), {name}")
         settled = memories.asynchronous(network, x).flips == 0
         yield exactly(settled, stable.all(axis=1), f"patterns that stay against all their bits stable, {name}")

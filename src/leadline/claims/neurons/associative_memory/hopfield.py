@@ -6,7 +6,7 @@ import numpy as np
 from leadline import data, memories
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, counts_as, exactly, method, model
 from leadline.memories.dynamics import trace
-from leadline.memories.hopfield import local_fields
+from leadline.memories.hopfield import local_fields, sgn
 from leadline.presentation import figure
 
 
@@ -158,7 +158,7 @@ def hopfield_effective_field(
     yield close(gain, -2 * h, "H(X_i = +1) − H(X_i = −1) against −2 h_i", atol=1e-12 * size * neurons)
     # Without whole numbers rounding may decide between two energies as close as 1e-13; there are no ties then.
     lower = np.where(gain <= 0, 1, -1)
-    yield exactly(lower, memories.sgn(h), "the sign of lower energy against sgn(h_i)")
+    yield exactly(lower, sgn(h), "the sign of lower energy against sgn(h_i)")
     gain_d, h_d = gains(w + diagonal * np.eye(neurons))
     skew = asymmetry * np.triu(np.asarray(jax.random.normal(k_skew, w.shape)), 1)
     gain_a, h_a = gains(w + skew)

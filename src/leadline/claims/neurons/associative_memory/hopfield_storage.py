@@ -5,6 +5,7 @@ import numpy as np
 
 from leadline import data, memories
 from leadline.evidence import Int, Real, assume, at_least, at_most, close, erratum, exactly, instrument, method
+from leadline.memories.stability import flip_exactly
 from leadline.memories.storage import remove_pattern
 from leadline.presentation import figure
 
@@ -138,7 +139,7 @@ def hopfield_stability(key, neurons: Int(20, 200) = 100, patterns: Int(1, 60) = 
         stored = np.asarray(data.random_signs(int(counts[-1]), neurons, key=k_set))[:n]
         truth = stored[np.asarray(jax.random.randint(k_which, (len(flips), cues // sets), 0, n))]
         wrong = np.broadcast_to(np.rint(flips * neurons).astype(int)[:, None], truth.shape[:2])
-        start = memories.flip_exactly(truth, wrong, key=k_flips)
+        start = flip_exactly(truth, wrong, key=k_flips)
         end = memories.asynchronous(memories.hebbian_network(stored, slots=int(counts[-1])), start).states
         returned[:, j] += np.asarray(end == truth).all(axis=-1).mean(axis=1) / sets
     loads, grid = np.round(counts / neurons, 3), {"xs": np.round(counts / neurons, 3), "ys": np.round(flips[::-1], 2)}

@@ -146,7 +146,9 @@ def max_margin_classifier(
     yield at_most(_violation(plain, x, y, bias=False), 1e-6, "violation of the optimality conditions, b = 0")
     yield at_most(_violation(biased, moved, y, bias=True), 1e-6, "violation of the optimality conditions, with a bias")
     yield at_least(biased.margin, plain.margin, "margin with a bias against b = 0", rtol=1e-9)
-    rivals = [perceptrons.fit(x, y, order="permuted", key=jax.random.fold_in(key, s), epochs=20_000) for s in range(5)]
+    rivals = [
+        perceptrons.learn(x, y, order="permuted", key=jax.random.fold_in(key, s), epochs=20_000) for s in range(5)
+    ]
     margins_of_rivals = [margins.data_margin(run.weights, 0.0, x, y).margin for run in rivals]
     yield at_most(margins_of_rivals, plain.margin, "margin of perceptron outputs against γ*", rtol=1e-9)
     a, c = x[0], x[1] + 3.0
@@ -162,7 +164,7 @@ def max_margin_classifier(
     flat = data.separable_ball(samples, 2, gap, key=key)
     points, labels = np.asarray(flat.x), np.asarray(flat.y)
     widest = margins.max_margin(points, labels, bias=False)
-    rival = perceptrons.fit(points, labels, epochs=20_000)
+    rival = perceptrons.learn(points, labels, epochs=20_000)
     theirs = margins.data_margin(rival.weights, 0.0, points, labels).margin
     title = f"{widest.support.sum()} points hold the band: γ* = {widest.margin:.3g}; a perceptron's γ is {theirs:.3g}"
     dots = by_sign(points, labels)
@@ -224,7 +226,7 @@ def version_space_halfspaces(key, points: Int(2, 60) = 20, dim: Int(3, 20) = 5, 
     x, y, _ = (np.asarray(part) for part in data.separable_ball(points, dim, 0.02, key=key))
     # Members of V(S'): positive mixtures of separators that perceptrons find; V is a convex cone.
     keys = [jax.random.fold_in(key, s) for s in range(10)]
-    found = [perceptrons.fit(x, y, order="permuted", key=k, epochs=3000).weights for k in keys]
+    found = [perceptrons.learn(x, y, order="permuted", key=k, epochs=3000).weights for k in keys]
     mixed = data.generator(key).exponential(size=(500, 10)) @ np.stack(found)
     half = slice(0, (points + 1) // 2)
     scores = y[:, None] * (x @ mixed.T)

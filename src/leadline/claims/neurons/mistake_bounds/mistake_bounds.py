@@ -78,7 +78,7 @@ def perceptron_norm_growth(
     yield at_most(squares, t * radius**2, "‖w_t‖² at every update against tR²", rtol=1e-12)
     # Orthogonal examples of different lengths: no mistake undoes another, every cross term is 0.
     lengths = np.linspace(0.1, 1.0, dim)
-    orthogonal = perceptrons.fit(np.diag(lengths), np.ones(dim))
+    orthogonal = perceptrons.learn(np.diag(lengths), np.ones(dim))
     yield exactly(orthogonal.updates, dim, "updates on orthogonal examples")
     square = np.sum(np.asarray(orthogonal.weights) ** 2)
     yield close(square, np.sum(lengths**2), "‖w_T‖² on orthogonal examples", rtol=1e-12)
@@ -127,7 +127,7 @@ def novikoff_bound(
     yield at_most(cosines, 1.0, "cos(w*, w_t) at every update", rtol=1e-12)
     # With a bias: the same data off the origin, and the plane they came from as reference (w*, b*), ‖w*‖ = 1.
     moved, offset = x + direction / 2, -0.5
-    biased = perceptrons.fit(moved, y, bias=True, epochs=100_000)
+    biased = perceptrons.learn(moved, y, bias=True, epochs=100_000)
     seen = margins.data_margin(direction, offset, moved, y)
     with_bias = margins.mistake_bound(seen.radius, seen.margin, bias=offset)
     yield at_most(biased.updates, with_bias, "updates with a bias against (R² + 1)(1 + b²)/γ²")

@@ -9,6 +9,7 @@ from leadline.claims.scenarios.neurons.perceptron_runs import source_bound
 from leadline.claims.scenarios.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly, method
 from leadline.linear_classifiers import perceptrons
+from leadline.linear_classifiers.perceptrons.variants import path_errors
 from leadline.presentation import figure
 
 SHOWS = tuple(f"linear_classifiers.perceptrons.{name}" for name in ("sweep_order", "pocket", "averaged"))
@@ -34,7 +35,7 @@ def perceptron_training(
     """
     key_data, key_order, key_fresh = jax.random.split(key, 3)
     x, y, direction = data.separable_ball(samples, dim, margin, key=key_data)
-    run = perceptrons.fit(x, y, order=order, key=key_order, epochs=100_000)
+    run = perceptrons.learn(x, y, order=order, key=key_order, epochs=100_000)
     yield at_most(run.epochs, 100_000, "sweeps until it stops, against the budget", strict=True)
     yield exactly(jnp.sum(y * (x @ run.weights) <= 0), 0, "training mistakes at the stop")
     yield at_most(run.updates, source_bound(x, y, direction), "updates, against ⌊R²/γ²⌋")
@@ -42,7 +43,7 @@ def perceptron_training(
     yield exactly(counted, run.mistakes, "updates on each example, counted along the history")
     path = perceptrons.path(run, x, y).weights
     yield close(path[-1], run.weights, "w rebuilt from the path", atol=1e-12 * run.updates)
-    scaled = perceptrons.fit(x, y, order=order, step_size=step_size, key=key_order, epochs=100_000)
+    scaled = perceptrons.learn(x, y, order=order, step_size=step_size, key=key_order, epochs=100_000)
     tolerance = 1e-10 * step_size * float(jnp.max(jnp.abs(run.weights)))
     yield close(scaled.weights, step_size * run.weights, "weights with step size η, against η w", atol=tolerance)
     fresh = jax.random.normal(key_fresh, (500, dim))
@@ -51,7 +52,7 @@ def perceptron_training(
     # The picture is a run in the plane; at the defaults it is the run above.
     if dim != 2:
         x, y, _ = data.separable_ball(min(samples, 300), 2, margin, key=key_data)
-        run = perceptrons.fit(x, y, order=order, key=key_order, epochs=100_000)
+        run = perceptrons.learn(x, y, order=order, key=key_order, epochs=100_000)
         path = perceptrons.path(run, x, y).weights
     shown = sorted({1, run.updates // 3, 2 * run.updates // 3, run.updates} - {0})
     title = f"The boundary turns with every mistake and stops after {run.updates} updates in {run.epochs} sweeps"
@@ -76,9 +77,9 @@ def perceptron_tie_rule(
     """
     x, y, direction = data.separable_ball(samples, dim, margin, key=key)
     ties = {"y w·x ≤ 0 is a mistake": "mistake", "y w·x < 0 is a mistake": "correct", "sgn(0) = +1": "positive"}
-    runs = {name: perceptrons.fit(x, y, tie=tie, epochs=100_000) for name, tie in ties.items()}
+    runs = {name: perceptrons.learn(x, y, tie=tie, epochs=100_000) for name, tie in ties.items()}
     rule, strict, positive = runs.values()
-    errors = {name: perceptrons.path_errors(run, x, y) for name, run in runs.items()}
+    errors = {name: path_errors(run, x, y) for name, run in runs.items()}
     yield exactly(strict.updates, 0, "updates, only y w·x < 0 a mistake")
     yield at_most(jnp.abs(strict.weights), 0.0, "|w| of the strict rule at the stop")
     moves = at_least(rule.updates, 1, "updates, ties are mistakes")
@@ -88,7 +89,7 @@ def perceptron_tie_rule(
     if positive.updates:
         yield exactly(y[positive.history[0]], -1, "label of the first update with sgn(0) = +1")
     flipped = x * y[:, None]  # the same set with every label +1
-    halted = perceptrons.fit(flipped, jnp.ones(samples), tie="positive")
+    halted = perceptrons.learn(flipped, jnp.ones(samples), tie="positive")
     yield exactly(halted.updates, 0, "updates with sgn(0) = +1 on all-positive data")
     yield at_most(jnp.min(flipped @ halted.weights), 0.0, "least score with sgn(0) = +1 on all-positive data")
     learns = at_least(strict.updates, 1, "updates, only y w·x < 0 a mistake")
@@ -123,7 +124,7 @@ def perceptron_score_gain(
     """
     key_data, key_w, key_x, key_y, key_integers = jax.random.split(key, 5)
     x, y = (np.asarray(part) for part in data.gaussian_clouds(samples, dim, distance, key=key_data))
-    run = perceptrons.fit(x, y, epochs=20)
+    run = perceptrons.learn(x, y, epochs=20)
     path = perceptrons.path(run, x, y).weights
     shown, label = x[run.history], y[run.history]
     before, after = label * np.sum(path[:-1] * shown, 1), label * np.sum(path[1:] * shown, 1)
@@ -139,13 +140,13 @@ def perceptron_score_gain(
     alone[30:] = np.asarray(jax.random.randint(key_integers, (10, dim), 1, 4))
     starts[30:] = -np.arange(10)[:, None] * sign[30:, None] * alone[30:]
     cases = zip(alone[:, None], sign[:, None], starts, strict=True)
-    counts = [perceptrons.fit(one, label, start=start, epochs=10**6).updates for one, label, start in cases]
+    counts = [perceptrons.learn(one, label, start=start, epochs=10**6).updates for one, label, start in cases]
     quotient = -sign * np.sum(starts * alone, 1) / np.sum(alone**2, 1)
     quotient[30:] = np.arange(10)
     predicted = np.maximum(np.floor(quotient).astype(int) + 1, 0)
     yield exactly(counts, predicted, "updates in a row until correct, 40 examples presented alone")
     pair, labels = np.array([[1.0, 0.0], [2.0, 1.0]]), np.array([1.0, -1.0])
-    two = perceptrons.path(perceptrons.fit(pair, labels, epochs=1), pair, labels).weights
+    two = perceptrons.path(perceptrons.learn(pair, labels, epochs=1), pair, labels).weights
     yield at_most(two[2] @ pair[0], 0.0, "score of (1, 0), y = +1, once (2, 1), y = −1, has been learnt", strict=True)
     w, point = np.array([-0.9, 1.6]), np.array([1.5, 0.5])
     new = w + point
@@ -180,7 +181,7 @@ def perceptron_zigzag(
     clouds = data.gaussian_clouds(samples, dim, distance, key=key_clouds)
     paths, cosines = {}, {}
     for name, (x, y) in {"separable": ball[:2], "overlapping": clouds}.items():
-        path = perceptrons.path(perceptrons.fit(x, y, epochs=20), x, y).weights
+        path = perceptrons.path(perceptrons.learn(x, y, epochs=20), x, y).weights
         change, w = np.diff(path, axis=0), path[:-1]
         product, size = np.sum(change * w, 1), np.linalg.norm(change, axis=1) * np.linalg.norm(w, axis=1)
         defined = size > 0
@@ -191,7 +192,7 @@ def perceptron_zigzag(
     w = paths["separable"]
     if dim != 2:
         x, y, _ = data.separable_ball(samples, 2, margin, key=key_ball)
-        w = perceptrons.path(perceptrons.fit(x, y, epochs=20), x, y).weights
+        w = perceptrons.path(perceptrons.learn(x, y, epochs=20), x, y).weights
     largest = max((c.max() for _, c in cosines.values() if len(c)), default=0.0)
     path = {"path": (w[:300, 0], w[:300, 1])}
     points = {f"{name}, d = {dim}": (t + 1, c) for name, (t, c) in cosines.items() if len(c)}

@@ -9,6 +9,7 @@ from leadline import data, networks
 from leadline.evidence import Int, OneOf, Real, assume, at_least, at_most, claim, close, exactly
 from leadline.linear_classifiers import margins, perceptrons
 from leadline.linear_classifiers.perceptrons.cycling import find_cycle, sweep_states
+from leadline.linear_classifiers.perceptrons.variants import path_errors
 from leadline.networks.architectures.image_classifiers import permute_inputs, train_classifier
 from leadline.presentation import figure
 
@@ -40,7 +41,9 @@ def pixel_permutation_equivariance(
     flat, flat_shuffled = (jnp.asarray(a.reshape(len(a), -1), float) for a in (train, shuffled))
     test_flat, test_flat_shuffled = (jnp.asarray(a.reshape(len(a), -1), float) for a in (test, test_shuffled))
     y = np.where(labels == target, 1.0, -1.0)
-    runs = [perceptrons.fit(a, y, bias=True, order="permuted", epochs=5, key=key_order) for a in (flat, flat_shuffled)]
+    runs = [
+        perceptrons.learn(a, y, bias=True, order="permuted", epochs=5, key=key_order) for a in (flat, flat_shuffled)
+    ]
     turned = runs[0].weights[permutation]
     yield close(runs[1].weights, turned, "perceptron weights on permuted pixels, against Πw", atol=1e-9)
     tests = (test_flat, test_flat_shuffled)
@@ -119,7 +122,7 @@ def punch_card_task(
     assume(marks <= rows * half_width, "the marks fit in half a card")
     cards, sides = data.punch_cards(samples, rows, columns, marks, key=key)
     x = cards.reshape(samples, -1)
-    run = perceptrons.fit(x, sides)
+    run = perceptrons.learn(x, sides)
     yield exactly(jnp.sum(sides * (x @ run.weights) <= 0), 0, "training mistakes at the stop")
     yield at_most(run.updates, rows * columns // marks, "updates, against rows × columns / marks")
     yield at_most(run.epochs, 5, "sweeps, the clean one included")
@@ -149,14 +152,14 @@ def perceptron_nonseparable_cycling(
     Check: Gaussian clouds rounded to a grid, so that arithmetic is exact.
     """
     square, xor = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([-1.0, 1.0, 1.0, -1.0])
-    run = perceptrons.fit(square, xor, bias=True, epochs=100)
+    run = perceptrons.learn(square, xor, bias=True, epochs=100)
     states, steps = sweep_states(run, square, xor), perceptrons.path(run, square, xor)
     yield close(states[2], states[1], "XOR: (w, b) after sweep 2, against sweep 1")
     yield at_most(np.sum(steps.weights**2, 1) + steps.biases**2, 3.0, "XOR: ‖(w, b)‖² along 100 sweeps")
     x, y = (np.asarray(part) for part in data.gaussian_clouds(samples, dim, distance, key=key))
     x = np.round(x * grid) / grid
     separable = margins.separate(x, y).separable
-    run = perceptrons.fit(x, y, bias=True, epochs=100_000 if separable else 3000)
+    run = perceptrons.learn(x, y, bias=True, epochs=100_000 if separable else 3000)
     yield exactly(run.converged, separable, "updates stop, against separability by linear programme")
     kept = perceptrons.pocket(run, x, y)
     yield exactly(np.sum(np.diff(kept.best) > 0), 0, "updates at which the pocket's error rises")
@@ -184,10 +187,10 @@ def perceptron_nonseparable_cycling(
             yield at_least(len(np.unique(wrong, axis=0)), 2, "different sets of wrong points along the cycle")
         yield at_most(norms[-1], radius * np.sqrt(run.updates), "‖(w, b)‖ at the end, against R √t", strict=True)
     control_x, control_y, _ = data.separable_ball(samples, dim, 0.05, key=key)
-    control = perceptrons.fit(control_x, control_y, bias=True, epochs=100_000)
+    control = perceptrons.learn(control_x, control_y, bias=True, epochs=100_000)
     control_path = perceptrons.path(control, control_x, control_y)
     control_norms = np.sqrt(np.sum(control_path.weights**2, 1) + control_path.biases**2)
-    control_errors = perceptrons.path_errors(control, control_x, control_y)
+    control_errors = path_errors(control, control_x, control_y)
     # A step curve is not thinned by the figure: 400 updates, evenly spread over the logarithmic axis.
     t = np.unique(np.geomspace(1, min(run.updates, 20_000), 400).astype(int)) if run.updates else np.array([1])
     t = t[t < len(norms)]

@@ -11,7 +11,7 @@ from leadline.claims.scenarios.neurons.perceptron_runs import source_bound
 from leadline.claims.scenarios.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, method
 from leadline.linear_classifiers import perceptrons
-from leadline.linear_classifiers.perceptrons.dual import inner_product, monomial_features
+from leadline.linear_classifiers.perceptrons.dual import dual_cost, inner_product, monomial_features, primal_cost
 from leadline.linear_classifiers.perceptrons.subgradient import perceptron_loss, subgradient_descent
 from leadline.presentation import figure
 
@@ -42,7 +42,7 @@ def perceptron_is_sgd(
 
     def iterates(step, start):
         """The rule's weights after each presentation."""
-        run = perceptrons.fit(x, y, order=order, step_size=step, start=start, epochs=sweeps, key=key_order)
+        run = perceptrons.learn(x, y, order=order, step_size=step, start=start, epochs=sweeps, key=key_order)
         made = np.searchsorted(run.times, np.arange(len(stream) + 1))
         return perceptrons.path(run, x, y).weights[made]
 
@@ -111,7 +111,7 @@ def perceptron_dual_form(
     x, y, direction = data.separable_ball(samples, dim, margin, key=key_data)
     start = jax.random.normal(key_start, (dim,))
     start = start_norm * start / jnp.linalg.norm(start)
-    run = perceptrons.fit(x, y, order=order, start=start, key=key_order, epochs=100_000)
+    run = perceptrons.learn(x, y, order=order, start=start, key=key_order, epochs=100_000)
     path = perceptrons.path(run, x, y).weights
     rebuilt = perceptrons.mistake_weights(run.mistakes, x, y, start=start)
     scale = float(jnp.linalg.norm(run.weights)) + run.updates
@@ -125,13 +125,13 @@ def perceptron_dual_form(
     change = path - np.asarray(start)
     outside = np.linalg.norm(change - (change @ basis) @ basis.T, axis=1)
     yield at_most(outside, 1e-12 * scale, "part of w − w₀ outside the span of the inputs").given(samples < dim, "n < d")
-    from_zero = perceptrons.fit(x, y, order=order, key=key_order, epochs=100_000)
+    from_zero = perceptrons.learn(x, y, order=order, key=key_order, epochs=100_000)
     yield at_most(np.sum(from_zero.mistakes), source_bound(x, y, direction), "Σ αᵢ from w₀ = 0, against ⌊R²/γ²⌋")
     pair, positive = np.array([[1.0], [2.0]]), np.ones(2)
-    orders = [perceptrons.fit(pair, positive).mistakes, perceptrons.fit(pair[::-1], positive).mistakes[::-1]]
+    orders = [perceptrons.learn(pair, positive).mistakes, perceptrons.learn(pair[::-1], positive).mistakes[::-1]]
     yield exactly(orders, [[1, 0], [0, 1]], "α of the inputs 1 and 2, in the two orders")
     x, y, _ = data.separable_ball(80, 2, 0.01, key=key_data)
-    run = perceptrons.fit(x, y, order=order, key=key_order, epochs=100_000)
+    run = perceptrons.learn(x, y, order=order, key=key_order, epochs=100_000)
     x, y, alpha, w = np.asarray(x), np.asarray(y), run.mistakes, np.asarray(run.weights)
     area, names = 20 + 300 * alpha / alpha.max(), ("y = +1, area by α", "y = −1, area by α")
     title = f"{np.sum(alpha > 0)} of 80 points made all {run.updates} mistakes"
@@ -141,10 +141,7 @@ def perceptron_dual_form(
     yield figure.plane(title, "x₁", "x₂", points=points, sizes=by_sign(area, y, names), lines=lines, domain=domain)
 
 
-@method(
-    sources=("penn",),
-    shows=("linear_classifiers.perceptrons.DualClassifier", "linear_classifiers.perceptrons.mistake_weights"),
-)
+@method(sources=("penn",), shows=("linear_classifiers.perceptrons.mistake_weights",))
 def dual_prediction(
     key, dim: Int(2, 30) = 12, samples: Int(5, 300) = 60, margin: Real(0.02, 0.9, log=True) = 0.1, degree: Int(1, 3) = 3
 ):
@@ -164,14 +161,14 @@ def dual_prediction(
     key_data, key_fresh, key_start = jax.random.split(key, 3)
     x, y, _ = data.separable_ball(samples, dim, margin, key=key_data)
     fresh = jax.random.normal(key_fresh, (50, dim)) / jnp.sqrt(dim)
-    run = perceptrons.fit(x, y, start=jax.random.normal(key_start, (dim,)), epochs=50)
+    run = perceptrons.learn(x, y, start=jax.random.normal(key_start, (dim,)), epochs=50)
     scores = fresh @ run.weights
     dual = perceptrons.dual_form(run, x, y).score(fresh)
     yield close(dual, scores, "dual scores, inner product and w₀ ≠ 0", atol=1e-10)
     measured = {}
     for p in range(1, degree + 1):
         features = monomial_features(x, p)
-        run = perceptrons.fit(features, y, epochs=50)
+        run = perceptrons.learn(features, y, epochs=50)
         primal = perceptrons.LinearThreshold(run.weights)
         kernel = inner_product if p == 1 else perceptrons.polynomial_kernel(p)
         dual = perceptrons.dual_form(run, x, y, kernel)
@@ -179,7 +176,7 @@ def dual_prediction(
         scale = float(jnp.max(jnp.abs(run.weights)))
         yield close(dual.score(fresh), primal.score(expanded), f"dual scores, degree {p}", atol=1e-10 * scale)
         support = len(dual.support)
-        costs = perceptrons.primal_cost(comb(dim + p - 1, p)), perceptrons.dual_cost(support, dim)
+        costs = primal_cost(comb(dim + p - 1, p)), dual_cost(support, dim)
         held = [run.weights.nbytes // 8, (dual.support.nbytes + dual.coefficients.nbytes) // 8]
         yield exactly(held, [c.stored for c in costs], f"numbers held, primal and dual, degree {p}")
         pays = costs[0].stored > support * (dim + 1)

@@ -7,6 +7,7 @@ import numpy as np
 from leadline.claims.scenarios.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Int, Real, claim, close, exactly, model
 from leadline.linear_classifiers import perceptrons
+from leadline.linear_classifiers.perceptrons.classifier import fires
 from leadline.linear_classifiers.perceptrons.hyperplane import absorbed_distance, plane_offset
 from leadline.presentation import figure
 
@@ -30,7 +31,7 @@ def linear_threshold_classifier(key, dim: Int(1, 200) = 2, samples: Int(20, 2000
     yield exactly(absorbed(perceptrons.with_constant(x)), output, "outputs, bias absorbed against explicit")
     by_terms = sum(np.asarray(x)[:, j] * float(w[j]) for j in range(dim)) + bias
     yield close(unit.score(x), by_terms, "scores, against the sum term by term", atol=1e-10)
-    t = perceptrons.fires(w, -bias, x)
+    t = fires(w, -bias, x)
     yield exactly(2 * t.astype(int) - 1, output.astype(int), "0/1 outputs relabelled 2t − 1, off the plane")
     grid = np.asarray(jax.random.randint(key_integers, (samples + 1, dim), -2, 3))
     weights, points, offset = grid[0], grid[1:], round(bias)

@@ -8,7 +8,7 @@ import numpy as np
 from leadline import neurons
 from leadline.evidence import Int, OneOf, Real, at_most, claim, exactly, method, model
 from leadline.linear_classifiers import margins
-from leadline.neurons.boolean import functions_with_hidden_units
+from leadline.neurons.boolean import compiled_share, functions_with_hidden_units
 from leadline.presentation import figure
 
 # Linearly separable Boolean functions of n = 1, ..., 6 inputs (Muroga 1971; OEIS A000609).
@@ -98,7 +98,7 @@ def mcculloch_pitts_count(key, inputs: Int(1, 6) = 4, copied: Int(1, 6) = 1):
     yield figure.bars(title, "inputs n", "Boolean functions", values=values, log=True)
 
 
-@method(sources=("penn",), shows=("neurons.ThresholdNetwork", "neurons.compiled_share"))
+@method(sources=("penn",), shows=("neurons.ThresholdNetwork",))
 def boolean_threshold_compiler(
     key, inputs: Int(1, 10) = 8, ones: Real(0.0, 1.0) = 0.6, functions: Int(1, 40) = 20, shown: Int(0, 7) = 4
 ):
@@ -165,7 +165,7 @@ def threshold_networks_compute_logic(key, inputs: Int(1, 10) = 3, functions: Int
     panels = []
     for d in (2, 3):
         shares = {
-            "by the compiler": {str(h): neurons.compiled_share(d, h) for h in range(5)},
+            "by the compiler": {str(h): compiled_share(d, h) for h in range(5)},
             "by some network": {str(h): share for h, share in enumerate([*best[d], 1.0])},
         }
         title = f"{2**2**d} functions of {d} bits"

@@ -45,7 +45,7 @@ def pdp_system(
     yield exactly(run.states[:, 0] > 0, neurons.truth_table(unit, size), "McCulloch-Pitts: answers to all inputs")
     x = jax.random.randint(keys[2], (30, size), -5, 6).astype(float)
     y = jnp.where(x @ jax.random.normal(keys[3], (size,)) >= 0, 1.0, -1.0)
-    fitted = perceptrons.fit(x, y, epochs=20)
+    fitted = perceptrons.learn(x, y, epochs=20)
     stream = np.arange(fitted.presentations) % 30
     systems[PRESETS[1]] = neurons.perceptron_system(x[stream], y[stream])
     run = systems[PRESETS[1]].run()

@@ -114,7 +114,7 @@ def xor_not_separable(key, shear: Real(-3.0, 3.0) = 0.0, order: Int(0, 23) = 0, 
     possible = [margins.separate(x, y).separable for y in labelings]
     yield exactly(sum(possible), dichotomies.cover_count(4, 3), "separable labelings of the four corners")
     shuffled, labels = CORNERS[list(ORDERS[order])], XOR[list(ORDERS[order])]
-    run = perceptrons.fit(shuffled, labels, bias=True, epochs=epochs)
+    run = perceptrons.learn(shuffled, labels, bias=True, epochs=epochs)
     path = perceptrons.path(run, shuffled, labels)
     states = np.column_stack([path.weights, path.biases])
     sweep_ends = states[np.searchsorted(run.times, 4 * np.arange(1, epochs + 1))]

@@ -7,6 +7,7 @@ import optax
 from leadline import data, optimisation
 from leadline.claims.scenarios.optimisation.adam_recursions import adam_path
 from leadline.evidence import OneOf, Real, at_least, at_most, close, method, reference
+from leadline.optimisation.bounds.step_bounds import spike_step
 from leadline.presentation import figure
 
 
@@ -49,7 +50,7 @@ def adam(
         whole = close(paths[name], twin, f"{name}: 500 steps, against the recursion", atol=1e-10)
         yield whole.given(steady, "a run that does not magnify rounding (steps of ±η about the minimum can)")
     yield close(1 - paths["Adam"][1], step_size, "first step, against η sign(g)", rtol=2 * eps)
-    first = step_size * optimisation.spike_step(b1, b2)
+    first = step_size * spike_step(b1, b2)
     long, what = 1 - paths["no correction"][1], "first step without correction, against η(1 − β₁)/√(1 − β₂)"
     yield close(long, first / (1 + eps / np.sqrt(1 - b2)), what, rtol=1e-9)
     if (b1, b2, step_size, eps) == (0.9, 0.999, 0.1, 1e-8):

@@ -13,7 +13,7 @@ from leadline.claims.scenarios.optimisation.small_digit_network import digit_sum
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, reference
 from leadline.optimisation.rules.adaptive_rules import with_largest_step
 from leadline.optimisation.rules.optimiser_memory import optimiser_memory_of
-from leadline.optimisation.runs.online import online_adaptive
+from leadline.optimisation.runs.online import drifting_slopes, online_adaptive
 from leadline.presentation import figure
 
 
@@ -34,7 +34,7 @@ def adam_counterexample_amsgrad(
     Check: The methods run for 3·10⁵ steps from 0.
     """
     steps = 300_000
-    slopes = optimisation.drifting_slopes(steps, large)
+    slopes = drifting_slopes(steps, large)
     short = 1 / (1 + large**2)
     rules = {
         "Adam": online_adaptive(step_size, short, maximum=False),

@@ -7,7 +7,7 @@ import optax
 
 from leadline import data, optimisation
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, mean, reference
-from leadline.optimisation.bounds.step_bounds import worst_gradients
+from leadline.optimisation.bounds.step_bounds import spike_step, worst_gradients
 from leadline.presentation import figure
 
 
@@ -47,7 +47,7 @@ def adam_bias_correction(
     made = np.asarray(optimisation.respond(rule, columns))
     short = (1 - b1**times) / np.sqrt(1 - b2**times)
     yield close(-made[:, 0], short, "constant gradient: uncorrected step / η, against (1 − β₁ᵗ)/√(1 − β₂ᵗ)", rtol=1e-10)
-    first = optimisation.spike_step(b1, b2)
+    first = spike_step(b1, b2)
     yield close(np.abs(made[0]), first, "first uncorrected step / η, any gradient", rtol=1e-10)
     expected = {1: centre, 2: centre**2 + 1}
     spread = {1: 1.0, 2: np.sqrt(2 + 4 * centre**2)}  # of g and of g², g Gaussian
@@ -92,7 +92,7 @@ def adam_step_bound(key, b1: Real(0.0, 0.95) = 0.9, b2: Real(0.91, 0.9999) = 0.9
     bound = np.array([optimisation.adam_step_bound(b1, b2, t) for t in range(1, steps + 1)])
     yield close(made[-1, 0], bound[-1], "worst gradients: step / η after 1000 steps, against the bound", rtol=1e-8)
     correction = np.sqrt(1 - b2**steps) / (1 - b1**steps)
-    longest = optimisation.spike_step(b1, b2) * correction
+    longest = spike_step(b1, b2) * correction
     yield close(made[-1, 1], longest, "spike: step / η, against (1 − β₁)/√(1 − β₂)", rtol=1e-9)
     yield close(made[:, 2], 1.0, "constant gradient: step / η, against 1", rtol=1e-9)
     rms = (1 - b1) ** 2 * (1 - b1 ** (2 * steps)) / (1 - b1**2) / (1 - b1**steps) ** 2

@@ -8,6 +8,7 @@ from leadline import data, optimisation, stochastic
 from leadline.claims.scenarios.optimisation.adam_recursions import adam_path
 from leadline.evidence import Real, at_least, at_most, claim, close, erratum, exactly, mean, reference
 from leadline.presentation import figure
+from leadline.stochastic.problems.finite_sum import six_points
 
 _B1, _B2, _EPS = 0.9, 0.999, 1e-8
 
@@ -114,7 +115,7 @@ def adam_first_moment_is_momentum(key, b1: Real(0.5, 0.95) = 0.9, step_size: Rea
     Check: On the six-point problem, 4000 streams of 150 gradients are first averaged at fixed w; then the three
     methods run for 3000 steps.
     """
-    rng, problem = data.generator(key), stochastic.six_points()
+    rng, problem = data.generator(key), six_points()
     x, y = map(np.asarray, problem.arrays)
     each = x[:, 0] * (x[:, 0] * 0.0 - y)  # the six gradients at w = 0
     length, streams = 150, 4000

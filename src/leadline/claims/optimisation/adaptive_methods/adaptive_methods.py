@@ -10,7 +10,9 @@ from scipy.special import expit
 
 from leadline import data, optimisation, stochastic
 from leadline.evidence import Int, Real, at_most, close, mean, method, smaller
+from leadline.optimisation.rules.diagonal_scaling import scaled_direction, squared_gradient_diagonal
 from leadline.presentation import figure
+from leadline.stochastic.problems.linear_loss import logistic_of_score
 
 
 def _zipf_features(rng: np.random.Generator, samples: int, features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +59,7 @@ def adagrad(
     x, y = _zipf_features(rng, 2000, features)
     penalty = 1e-4
     best = optimisation.LogisticRidge(x, y, penalty).constants().minimiser
-    loss = stochastic.LinearLoss(stochastic.logistic_of_score, jnp.asarray(penalty), 1)
+    loss = stochastic.LinearLoss(logistic_of_score, jnp.asarray(penalty), 1)
     problem = stochastic.FiniteSum(loss, (x, y))
     draws = jnp.asarray(rng.integers(len(x), size=(seeds, steps, 4)))
     rare = slice(features // 2, None)
@@ -113,11 +115,11 @@ def diagonal_preconditioner(
     y, w = rng.choice([-1.0, 1.0], samples), rng.standard_normal(features) / 2
     each = -(y * expit(-y * (x @ w)))[:, None] * x
     exact = np.mean(each**2, axis=0)
-    loss = stochastic.LinearLoss(stochastic.logistic_of_score, jnp.asarray(0.0), 1)
-    found = optimisation.squared_gradient_diagonal(loss, jnp.asarray(w), jnp.asarray(x), jnp.asarray(y))
+    loss = stochastic.LinearLoss(logistic_of_score, jnp.asarray(0.0), 1)
+    found = squared_gradient_diagonal(loss, jnp.asarray(w), jnp.asarray(x), jnp.asarray(y))
     yield close(found, exact, "G_kk from per-example gradients, against the closed form", rtol=1e-12)
     full = each.mean(axis=0)
-    direction = optimisation.scaled_direction(jnp.asarray(full), found, 1e-8)
+    direction = scaled_direction(jnp.asarray(full), found, 1e-8)
     yield at_most(np.abs(direction), 1.0, "|g_k|/(√G_kk + δ): at most 1, by Jensen", rtol=1e-12)
     steps, streams = int(np.ceil(6 / (1 - decay))), 400
     correction = 1 - decay**steps

@@ -7,6 +7,7 @@ import numpy as np
 from leadline import data, networks, optimisation
 from leadline.claims.scenarios.optimisation.small_networks import network_loss, two_trained_networks
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, exactly, instrument
+from leadline.optimisation.objectives.any_loss import FlatLoss
 from leadline.presentation import figure
 
 
@@ -142,7 +143,7 @@ def loss_line_slice(
     yield figure.curves(title, "t", "loss", lines=lines, bands=bands, points=solutions)
 
 
-def _network_line(loss: optimisation.FlatLoss, a: np.ndarray, b: np.ndarray, t) -> np.ndarray:
+def _network_line(loss: FlatLoss, a: np.ndarray, b: np.ndarray, t) -> np.ndarray:
     """The losses of the interpolated networks, one after the other."""
     ends = [loss.parameters(jnp.asarray(w)) for w in (a, b)]
     return np.array([network_loss(networks.interpolate(*ends, s), *loss.data) for s in t])

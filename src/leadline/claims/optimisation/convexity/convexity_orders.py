@@ -8,6 +8,7 @@ import numpy as np
 from leadline import data, optimisation
 from leadline.claims.scenarios.optimisation.small_regressions import FEATURES, logistic_problem, random_pairs
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly
+from leadline.optimisation.bounds.pair_inequalities import tabulate_pairs
 from leadline.optimisation.instruments.convexity_tests import convexity_violation
 from leadline.presentation import figure
 
@@ -220,7 +221,7 @@ def strong_convexity_equivalences(
     a, b = random_pairs(rng, radius)
     b[:10] = a[:10] + np.outer(rng.uniform(0.5, 2.0, 10), basis[:, 0])  # along the lowest eigenvector
     value, slope = lambda w: np.einsum("ni,ij,nj->n", w, matrix, w) / 2, lambda w: w @ matrix
-    quadratic = optimisation.tabulate_pairs(a, b, np.stack([value(a), value(b)]), np.stack([slope(a), slope(b)]))
+    quadratic = tabulate_pairs(a, b, np.stack([value(a), value(b)]), np.stack([slope(a), slope(b)]))
     clear, ratios = quadratic.squared_distance > 1e-2 * radius**2, 2 * quadratic.forward / quadratic.squared_distance
     estimates = {
         "2D/‖dw‖²": np.min(ratios[clear]),

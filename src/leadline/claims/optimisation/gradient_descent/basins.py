@@ -4,7 +4,7 @@ import numpy as np
 
 from leadline import optimisation
 from leadline.evidence import Int, Real, at_least, at_most, claim, exactly, reference
-from leadline.optimisation.runs.basins_of_attraction import ends_of_descent
+from leadline.optimisation.runs.basins_of_attraction import ends_of_descent, nearest_limits
 from leadline.presentation import figure
 
 _ROUGH_MINIMA = np.array([[3.0, 2.0], [-2.805, 3.131], [-3.779, -3.283], [3.584, -1.848]])
@@ -60,7 +60,7 @@ def gd_basin_dependence(
     def limits(scaled, method="gradient descent"):
         count = int(max(smoothness / scaled, 400))  # time 1, many times 1/curvature at the flattest minimum
         ends = ends_of_descent(objective, starts, float(scaled / smoothness), count, method=method)
-        return optimisation.nearest_limits(ends, minima, 0.5)
+        return nearest_limits(ends, minima, 0.5)
 
     flow, beside = np.split(limits(0.2, "flow"), [cells])
     unsettled = np.sum(flow < 0) + np.sum(beside < 0)

@@ -7,6 +7,8 @@ import optax
 
 from leadline import data, optimisation
 from leadline.evidence import Int, Real, at_least, at_most, close, erratum, exactly, instrument
+from leadline.optimisation.instruments.step_directions import directions_of_steps
+from leadline.optimisation.objectives.any_loss import evaluate_points
 from leadline.optimisation.runs.descent import Descent
 from leadline.presentation import figure
 
@@ -29,11 +31,11 @@ def descent_direction(
     rng = data.generator(key)
     objective = optimisation.Himmelblau()
     points, directions = rng.uniform(-5, 5, (cases, 2)), rng.normal(size=(cases, 2))
-    found = optimisation.directions_of_steps(objective, points, directions, epsilon=1e-6)
-    gradients = optimisation.evaluate_points(objective, points)[1]
+    found = directions_of_steps(objective, points, directions, epsilon=1e-6)
+    gradients = evaluate_points(objective, points)[1]
     norms, lengths = np.linalg.norm(gradients, axis=1), np.linalg.norm(directions, axis=1)
     h = 1e-4 * directions / lengths[:, None]
-    ahead, behind = (optimisation.evaluate_points(objective, points + step)[0] for step in (h, -h))
+    ahead, behind = (evaluate_points(objective, points + step)[0] for step in (h, -h))
     central = (ahead - behind) / 2e-4 * lengths
     steep, unit = norms > 10, norms * lengths
     yield close((found.slope / unit)[steep], (central / unit)[steep], "slope against a central difference", atol=1e-6)
@@ -42,8 +44,8 @@ def descent_direction(
     yield exactly(*signs, "sign of the decrease at 1e-6 against that of the cosine")
     near = np.array([-0.270845, -0.923039]) + 0.05 * rng.normal(size=(20, 2))  # the maximum
     hessians = jax.vmap(objective.hessian)(jnp.asarray(near))
-    newton = -np.linalg.solve(hessians, optimisation.evaluate_points(objective, near)[1][:, :, None])[:, :, 0]
-    descends = optimisation.directions_of_steps(objective, near, newton).descends
+    newton = -np.linalg.solve(hessians, evaluate_points(objective, near)[1][:, :, None])[:, :, 0]
+    descends = directions_of_steps(objective, near, newton).descends
     yield exactly(descends.sum(), 0, "descending Newton steps at a maximum")
     start = jnp.asarray(rng.uniform(-1, 1, 2))
     rules = {
@@ -55,7 +57,7 @@ def descent_direction(
     for name, rule in rules.items():
         run = optimisation.descend(objective, rule, start, num_steps)
         path = np.asarray(run.points)
-        seen = optimisation.directions_of_steps(objective, path[:-1], np.diff(path, axis=0))
+        seen = directions_of_steps(objective, path[:-1], np.diff(path, axis=0))
         moving = np.linalg.norm(np.asarray(run.gradients)[:-1], axis=1) > 1e-6
         cosines[name] = np.where(moving, seen.cosine, np.nan)
         uphill[name] = np.sum(moving & (seen.cosine < -1e-6))

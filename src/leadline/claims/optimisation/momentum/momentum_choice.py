@@ -4,7 +4,7 @@ import numpy as np
 
 from leadline import data, optimisation
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, reference
-from leadline.optimisation.bounds.momentum_spectrum import best_momentum, steps_for_factor
+from leadline.optimisation.bounds.momentum_spectrum import best_momentum, measured_factor, steps_for_factor
 from leadline.optimisation.rules.momentum_forms import Schedule
 from leadline.presentation import figure
 
@@ -112,7 +112,7 @@ def default_momentum_regret(key, momentum: Real(0.5, 0.98) = 0.9, method: OneOf(
     few, seen = np.geomspace(3, 1e4, 10), []
     for kappa in few:
         rates = [
-            np.max(optimisation.measured_factor(method, np.array([1 / kappa, 1.0]), float(rho), num_steps=2000))
+            np.max(measured_factor(method, np.array([1 / kappa, 1.0]), float(rho), num_steps=2000))
             for rho in (best_rho(kappa), momentum)
         ]
         seen.append(np.log(rates[0]) / np.log(rates[1]))

@@ -7,12 +7,14 @@ import optax
 from leadline import data, optimisation
 from leadline.claims.scenarios.optimisation.small_regressions import logistic_problem
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, method
+from leadline.optimisation.bounds.momentum_spectrum import measured_factor
 from leadline.optimisation.rules.momentum_forms import (
     HEAVY_BALL_FORMS,
     as_optax_sgd,
     convert_schedule,
     heavy_ball_average,
     heavy_ball_two_line,
+    look_ahead_points,
     nesterov_library,
     nesterov_velocity,
 )
@@ -23,7 +25,7 @@ def optax_nesterov(learning_rate, momentum):
     return optax.sgd(learning_rate, momentum, nesterov=True)
 
 
-@method(sources=("eth", "sheet", "penn"), shows=("optimisation.companion",))
+@method(sources=("eth", "sheet", "penn"))
 def heavy_ball(
     key, condition: Real(1.5, 1e4, log=True) = 20.0, scaled_step: Real(0.05, 1.9) = 0.3, momentum: Real(0.0, 0.98) = 0.7
 ):
@@ -67,7 +69,7 @@ def heavy_ball(
     yield figure.plane(title, "w₁", "w₂", points=points, lines=lines, arrows=arrows, domain=domain)
 
 
-@method(sources=("eth", "sheet", "penn"), shows=("optimisation.GrowingMomentum", "optimisation.nesterov_tuning"))
+@method(sources=("eth", "sheet", "penn"), shows=("optimisation.nesterov_tuning",))
 def nesterov_accelerated_gradient(
     key,
     condition: Real(20.0, 2000.0, log=True) = 200.0,
@@ -94,11 +96,11 @@ def nesterov_accelerated_gradient(
     ours = optimisation.descend(bowl, optimisation.nesterov(step, momentum), jnp.asarray(start), steps)
     rule = optimisation.tunable(optax_nesterov, learning_rate=step, momentum=momentum)
     theirs = optimisation.descend(bowl, rule, jnp.asarray(start), steps)
-    ahead = optimisation.look_ahead_points(np.asarray(ours.points), momentum)
+    ahead = look_ahead_points(np.asarray(ours.points), momentum)
     yield close(theirs.points, ahead, "Optax's points (nesterov=True), against the look-ahead points yᵗ", atol=1e-9)
     powers = [optimisation.mode_path("nesterov", x, momentum, steps) for x in scaled]
     yield close(ours.points, start * np.stack(powers, axis=1), "modes, against powers of the matrix", atol=1e-9)
-    seen = optimisation.measured_factor("nesterov", scaled, momentum)
+    seen = measured_factor("nesterov", scaled, momentum)
     roots = [np.max(np.abs(np.roots([1, -(1 + momentum) * (1 - x), momentum * (1 - x)]))) for x in scaled]
     what = "factor per step of each mode, against the roots of z² − (1+ρ)(1−ηλ)z + ρ(1−ηλ)"
     yield close(seen, roots, what, atol=1e-3)
@@ -125,7 +127,7 @@ def nesterov_accelerated_gradient(
     race = figure.curves(title, "step t", "gap", points=points, log="y")
     plan = optimisation.constant_schedule(0.8 / 12, 0.6, 12)
     w = optimisation.nesterov_two_line(lambda w: np.array([1.0, 12.0]) * w, np.array([1.0, 0.6]), plan)
-    y = optimisation.look_ahead_points(w, 0.6)
+    y = look_ahead_points(w, 0.6)
     arrows, points = {"look ahead": (w[2], y[2]), "gradient step at yᵗ": (y[2], w[3])}, {"wᵗ": w, "yᵗ": y}
     title = "From wᵗ first on to yᵗ, then down its gradient"
     picture = figure.plane(title, "w₁", "w₂", points=points, arrows=arrows)
@@ -165,7 +167,7 @@ def momentum_forms_equivalence(
     two = optimisation.nesterov_two_line(gradient, start, constant)
     velocity, library = nesterov_velocity, nesterov_library(gradient, start, constant)
     yield close(velocity(gradient, start, constant), two, "Nesterov, velocity form against two lines", atol=1e-10)
-    ahead = optimisation.look_ahead_points(two, momentum)
+    ahead = look_ahead_points(two, momentum)
     yield close(library, ahead, "Nesterov: library points, against yᵗ", atol=1e-10)
     changed = constant._replace(steps=np.where(np.arange(steps) < drop_at, step, drop * step))
     kept = optimisation.heavy_ball_one_line(gradient, start, changed)

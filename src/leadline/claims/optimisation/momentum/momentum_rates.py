@@ -5,6 +5,7 @@ import numpy as np
 from leadline import data, optimisation
 from leadline.claims.scenarios.optimisation.small_regressions import noisy_logistic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, reference
+from leadline.optimisation.bounds.momentum_spectrum import measured_factor
 from leadline.optimisation.rules.momentum_rules import nesterov_quadratic_tuning
 from leadline.presentation import figure
 
@@ -138,10 +139,7 @@ def nesterov_step_size_threshold(key, condition: Real(1.5, 1e4, log=True) = 10.0
     lines, points = {}, {}
     for name, rule in {"η = 2/(m + L)": lambda k: 2 / (1 + k), "η = 1/L": lambda k: 1 / k}.items():
         lines[name] = kappas, [radius(k, rule(k)) for k in kappas]
-        factors = [
-            optimisation.measured_factor("nesterov", rule(k) * np.array([1.0, k]), momentum(k), num_steps=2000)
-            for k in few
-        ]
+        factors = [measured_factor("nesterov", rule(k) * np.array([1.0, k]), momentum(k), num_steps=2000) for k in few]
         points[name] = few, np.max(factors, axis=1)
     title = f"2/(m + L) crosses 1 at κ = 4; at κ = 10 it reaches {exploded:.1e} in 300 steps"
     rules = {"κ = 4": ("x", 4.0), "stable below": ("y", 1.0)}

@@ -4,7 +4,7 @@ import numpy as np
 
 from leadline import optimisation
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, reference
-from leadline.optimisation.bounds.momentum_spectrum import factor_map
+from leadline.optimisation.bounds.momentum_spectrum import companion, factor_map
 from leadline.optimisation.bounds.step_limits import stable_step_limit
 from leadline.presentation import figure
 
@@ -48,7 +48,7 @@ def undamped_momentum_conserves_energy(
     exact = np.cos(angle * (np.arange(num_steps + 1) + 0.5)) / np.cos(angle / 2)
     yield close(w, exact, "w, against cos((t + ½)θ)/cos(θ/2)", atol=1e-9 / np.cos(angle / 2) ** 2)
     yield at_least(np.abs(run(beyond, 200)[-1]), 1e4, "|w| after 200 steps with ηλ > 4")
-    factor = optimisation.companion("heavy ball", scaled_step, 1.0)
+    factor = companion("heavy ball", scaled_step, 1.0)
     yield close(np.abs(np.linalg.eigvals(factor)), 1.0, "modulus of the roots of z² − (2 − ηλ)z + 1", atol=1e-7)
     v = np.diff(w)  # v_t = w_{t+1} − w_t
     tolerance = 1e-11 * np.max(np.abs(w))

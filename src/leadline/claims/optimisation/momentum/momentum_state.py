@@ -5,6 +5,7 @@ import numpy as np
 from leadline import data, optimisation
 from leadline.claims.scenarios.optimisation.small_regressions import logistic_problem
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, erratum, exactly, instrument
+from leadline.optimisation.bounds.momentum_spectrum import oscillation_angle
 from leadline.presentation import figure
 
 
@@ -38,7 +39,7 @@ def momentum_alignment(
     yield close(cosine, 1.0, "cosine on a linear function", atol=1e-12)
     plan = optimisation.constant_schedule(scaled_step, momentum, 600)
     path = optimisation.heavy_ball_one_line(lambda w: w, np.ones(1), plan)
-    theta = optimisation.oscillation_angle(scaled_step, momentum)
+    theta = oscillation_angle(scaled_step, momentum)
     turns = np.diff(crossings(path[:, 0]))
     yield close(2 * turns.mean(), 2 * np.pi / theta, "period of w, against 2π/θ", atol=1.0)
     changes = crossings(optimisation.momentum_alignment(path, path))

@@ -12,6 +12,7 @@ from leadline import data, optimisation
 from leadline.claims.optimisation.gradient_descent.basins import himmelblau, himmelblau_points
 from leadline.claims.optimisation.gradient_descent.line_search_zigzag import ellipse
 from leadline.evidence import Int, Real, at_least, at_most, close, exactly, method
+from leadline.optimisation.runs.basins_of_attraction import nearest_limits
 from leadline.presentation import figure
 
 
@@ -82,7 +83,7 @@ def newton_method(
         gradient, hessian = himmelblau(path[-1])
         path.append(path[-1] - np.linalg.solve(hessian, gradient[..., None])[..., 0])
     path = np.concatenate(path)
-    label = optimisation.nearest_limits(w, np.concatenate([minima, saddles, maximum]), 1e-3)
+    label = nearest_limits(w, np.concatenate([minima, saddles, maximum]), 1e-3)
     kind = np.select([label < 0, label < 4, label < 8], [np.nan, 0.0, 1.0], 2.0)
     attracted = np.mean(kind[np.isfinite(kind)] > 0)
     yield at_least(attracted, 0.1, "Himmelblau: share of starts that pure Newton takes to a saddle or the maximum")

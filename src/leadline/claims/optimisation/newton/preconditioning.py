@@ -6,6 +6,7 @@ import numpy as np
 from leadline import data, optimisation
 from leadline.claims.optimisation.gradient_descent.line_search_zigzag import ellipse
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, method
+from leadline.optimisation.rules.preconditioning import symmetric_power
 from leadline.presentation import figure
 
 
@@ -39,7 +40,7 @@ def preconditioned_gradient_descent(
     loss, start = optimisation.LogisticRidge(x, y, penalty), rng.normal(size=dimension)
     hessian = loss.hessian(np.zeros(dimension))
     matrix = optimisation.preconditioner(kind, hessian, gradients=loss.sample_gradients(start))
-    root = optimisation.symmetric_power(matrix, 0.5)
+    root = symmetric_power(matrix, 0.5)
     eta = step_size / np.linalg.eigvalsh(root @ hessian @ root)[-1]
     rule = optimisation.scale_by_matrix(matrix)
     w, u, state = start, np.linalg.solve(root, start), rule.init(jnp.zeros(dimension))
@@ -55,11 +56,11 @@ def preconditioned_gradient_descent(
     inverse = optimisation.preconditioner("inverse", hessian)
     landed = np.linalg.norm(start - inverse @ (hessian @ start))
     yield at_most(landed, 1e-10 * condition, "quadratic, P = H⁻¹, η = 1: distance to the minimum")
-    squared = optimisation.symmetric_power(hessian @ hessian, -0.5)
+    squared = symmetric_power(hessian @ hessian, -0.5)
     yield close(squared, inverse, "(H²)^(−1/2), against H⁻¹", rtol=1e-6, atol=1e-6)
     two = np.array([[1.0, 0.6], [0.6, 1.0]]) * np.sqrt(np.outer([1.0, 8.0], [1.0, 8.0]))
     small = optimisation.preconditioner(kind if kind != "empirical fisher" else "diagonal", two)
-    half = optimisation.symmetric_power(small, 0.5)
+    half = symmetric_power(small, 0.5)
     straight, first, panels = half @ two @ half, np.array([1.2, 0.35]), []
     eta = 0.9 / np.linalg.eigvalsh(straight)[-1]
     for name, bowl, begin in (("w", two, first), ("u", straight, np.linalg.solve(half, first))):
@@ -135,7 +136,7 @@ def preconditioning_condition_number(
 
 def _measured_rate(matrix: np.ndarray, hessian: np.ndarray) -> float:
     """Two steps 2/(m + L) of PH from the sum of its end eigenvectors; their factor per step in the norm of P^(−1/2)."""
-    root = optimisation.symmetric_power(matrix, 0.5)
+    root = symmetric_power(matrix, 0.5)
     values, vectors = np.linalg.eigh(root @ hessian @ root)
     start = root @ (vectors[:, 0] + vectors[:, -1])
     w = start

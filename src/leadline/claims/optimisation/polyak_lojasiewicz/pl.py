@@ -5,6 +5,7 @@ import numpy as np
 
 from leadline import data, optimisation
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, instrument, reference
+from leadline.optimisation.objectives.any_loss import evaluate_points
 from leadline.presentation import figure
 
 
@@ -111,7 +112,7 @@ def strong_convexity_implies_pl(
     loss = optimisation.LogisticRidge(x, np.where(rng.random(50) < 0.5, 1.0, -1.0), penalty)
     known = loss.constants()
     points = known.minimiser + 3 * rng.normal(size=(200, dimension))
-    values, gradients = optimisation.evaluate_points(loss, points)
+    values, gradients = evaluate_points(loss, points)
     logistic = optimisation.pl_ratios(values, np.linalg.norm(gradients, axis=1), known.minimum)
     yield at_least(logistic, penalty, "μ(w) of ridge-logistic regression against m = a", rtol=1e-9)
     curvature = 2 + 6 * np.cos(2 * np.linspace(0, np.pi, 1001))

@@ -6,6 +6,7 @@ import numpy as np
 from leadline import data, optimisation
 from leadline.claims.scenarios.optimisation.small_regressions import FEATURES, logistic_problem, random_pairs
 from leadline.evidence import Real, at_least, at_most, claim, close, erratum
+from leadline.optimisation.bounds.pair_inequalities import tabulate_pairs
 from leadline.presentation import figure
 
 
@@ -163,6 +164,6 @@ def co_coercivity_strongly_convex(
 def _quadratic_slack(matrix: np.ndarray, a: np.ndarray, b: np.ndarray, m: float, L: float) -> np.ndarray:
     """The slack of strong co-coercivity of ½ wᵀAw over pairs, in units of ‖dw‖²."""
     values = [np.einsum("ni,ij,nj->n", w, matrix, w) / 2 for w in (a, b)]
-    table = optimisation.tabulate_pairs(a, b, np.stack(values), np.stack([a @ matrix, b @ matrix]))
+    table = tabulate_pairs(a, b, np.stack(values), np.stack([a @ matrix, b @ matrix]))
     rows = optimisation.inequality_table(table, smoothness=L, strong_convexity=m)
     return rows["strong co-coercivity"].slack / table.squared_distance

@@ -9,6 +9,7 @@ from leadline import data, networks, optimisation
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.claims.scenarios.optimisation.small_networks import half_squared_error
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, erratum
+from leadline.optimisation.objectives.any_loss import evaluate_points
 from leadline.presentation import figure
 
 
@@ -88,7 +89,7 @@ def _train(objective, w: np.ndarray, goal: float) -> tuple[jax.Array, float]:
     from scipy.optimize import minimize
 
     def both(w: np.ndarray) -> tuple[float, np.ndarray]:
-        values, gradients = optimisation.evaluate_points(objective, w[None])
+        values, gradients = evaluate_points(objective, w[None])
         return float(values[0]), gradients[0]
 
     def stop(intermediate_result) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 from leadline import data, optimisation
 from leadline.claims.scenarios.optimisation.small_regressions import FEATURES, logistic_problem, random_pairs
 from leadline.evidence import OneOf, Real, at_least, at_most, claim, close
+from leadline.optimisation.bounds.pair_inequalities import tabulate_pairs
 from leadline.optimisation.instruments.remainders import remainder_integral
 from leadline.presentation import figure
 
@@ -84,7 +85,7 @@ def smoothness_inner_product_bound(
         room = rows[name].slack + table.rounding / unit
         yield at_least(room, 0.0, f"{objective}: slack of {name}", atol=1e-12)
     pair = np.stack([table.first[:, :1], table.second[:, :1]])
-    concave = optimisation.tabulate_pairs(*pair, -2 * pair[..., 0] ** 2, -4 * pair)
+    concave = tabulate_pairs(*pair, -2 * pair[..., 0] ** 2, -4 * pair)
     yield at_most(concave.curvature_ratios, 1.0, "−2w²: curvature ratios against 1")
     yield close(concave.secant_ratios, 4.0, "−2w²: secant ratios, so L = 4", rtol=1e-9)
     ratios = table.curvature_ratios

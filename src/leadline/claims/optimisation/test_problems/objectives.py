@@ -7,6 +7,7 @@ import numpy as np
 
 from leadline import data, optimisation
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, mean, model
+from leadline.optimisation.bounds.pair_inequalities import tabulate_pairs
 from leadline.presentation import figure
 
 
@@ -69,7 +70,7 @@ def test_objectives(
         yield close(slopes, closed, f"{name}: automatic gradient against the formula", atol=1e-10 * (1 + size))
         yield close(curved, exact, f"{name}: automatic Hessian against the formula", atol=1e-10 * (1 + bend))
         both = values.reshape(2, pairs), slopes.reshape(2, pairs, -1)
-        table = optimisation.tabulate_pairs(w[:pairs], w[pairs:], *both)
+        table = tabulate_pairs(w[:pairs], w[pairs:], *both)
         rounding = 1e-12 + 100 * table.rounding.max() / table.squared_distance.min()
         if c.smoothness is not None:
             yield at_most(table.secant_ratios, c.smoothness, f"{name}: ‖dg‖/‖dw‖ against L", atol=rounding)

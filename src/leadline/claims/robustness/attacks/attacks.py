@@ -12,7 +12,7 @@ from leadline.claims.scenarios.robustness.digits import decisions, digit_scores,
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly, mean, method
 from leadline.presentation import figure
 from leadline.robustness.attacks.gradient_attacks import Attack
-from leadline.robustness.attacks.norm_projections import rescale
+from leadline.robustness.attacks.norm_projections import project, rescale
 from leadline.robustness.linear_distances import LinearScores
 
 REFERENCE_EPS = np.array([0.05, 0.1, 0.2])
@@ -70,7 +70,7 @@ def fgsm(key, dim: Int(2, 10) = 8, eps: Real(0.01, 0.3, log=True) = 0.1, network
     yield figure.curves(title, "ε (pixels in [0, 1])", "accuracy on 500 test digits", lines=lines, points=points)
 
 
-@method(sources=("eth", "sheet"), shows=("robustness.project",))
+@method(sources=("eth", "sheet"))
 def pgd(
     key,
     norm: OneOf("inf", "2") = "inf",
@@ -142,7 +142,7 @@ def projection_is_not_rescaling(
     either map. Then PGD is run with either map on 500 test digits.
     """
     rng = data.generator(key)
-    z, maps = np.array([2.0, 0.5]), {"projection": robustness.project, "rescaling": rescale}
+    z, maps = np.array([2.0, 0.5]), {"projection": project, "rescaling": rescale}
     projected, rescaled = (onto(z, 1.0, math.inf) for onto in maps.values())
     nearest = close(projected, [1.0, 0.5], "projection of (2, 0.5), ε = 1, p = ∞", atol=1e-15)
     yield nearest

@@ -18,6 +18,7 @@ from leadline.claims.scenarios.robustness.digits import (
 )
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, exactly, frequency, instrument, method
 from leadline.presentation import figure
+from leadline.robustness.attacks.attack_radii import best_of
 
 NORMS = {"2": 2.0, "inf": math.inf}
 
@@ -104,7 +105,7 @@ def adversarial_radius(key, norm: OneOf("2", "inf") = "2", network: Int(0, 4) = 
     images, labels = correct_images(net, 100)
     quick = robustness.deepfool_radii(digit_scores, net, images, labels, p=p)
     slow = robustness.pgd_radii(digit_scores, net, images, labels, p=p, first=quick.radii, halvings=8)
-    best = robustness.best_of(quick, slow)
+    best = best_of(quick, slow)
     yield exactly(np.isfinite(best.radii).sum(), len(images), "network: images that were fooled, as the attacks say")
     became = decisions(net, best.inputs)
     yield exactly((became != labels).sum(), len(images), "network: images that were fooled, as the network decides")

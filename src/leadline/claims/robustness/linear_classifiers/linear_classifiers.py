@@ -16,6 +16,7 @@ from leadline.claims.scenarios.robustness.digits import (
 )
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly, method
 from leadline.presentation import figure
+from leadline.robustness.attacks.norm_projections import project
 from leadline.robustness.linear_distances import LinearScores, minimal_perturbation
 
 NORMS = {"1": 1.0, "2": 2.0, "inf": math.inf}
@@ -38,7 +39,7 @@ def norm_balls(key, dim: Int(2, 40) = 6, eps: Real(0.05, 5.0, log=True) = 1.0, o
     z = 3 * eps / math.sqrt(dim) * rng.normal(size=(20, dim))
     for p in (0, 1, 2, math.inf):
         size = 1 + dim // 3 if p == 0 else eps
-        near = np.asarray(robustness.project(z, size, p))
+        near = np.asarray(project(z, size, p))
         if p == 0:
             others = 3 * eps * rng.normal(size=(10_000, dim))
             others[rng.random((10_000, dim)).argsort(axis=1) >= size] = 0.0
@@ -47,7 +48,7 @@ def norm_balls(key, dim: Int(2, 40) = 6, eps: Real(0.05, 5.0, log=True) = 1.0, o
             others = np.asarray(robustness.random_in_ball(seed, (10_000, dim), eps, p))
         name = f"p = {p:g}"
         yield at_most(robustness.p_norm(near, p), size, f"{name}: length of the projection", rtol=1e-12)
-        yield close(robustness.project(near, size, p), near, f"{name}: projected twice", atol=1e-12 * eps)
+        yield close(project(near, size, p), near, f"{name}: projected twice", atol=1e-12 * eps)
         gaps = ((z[:, None] ** 2).sum(2) - 2 * z @ others.T + (others**2).sum(1)).min(axis=1)  # nearest of the others
         what = f"{name}: squared distance of 10 000 other points, against the projection's"
         yield at_least(gaps, ((z - near) ** 2).sum(axis=1), what, rtol=1e-12)
@@ -67,7 +68,7 @@ def norm_balls(key, dim: Int(2, 40) = 6, eps: Real(0.05, 5.0, log=True) = 1.0, o
     lines, arrows, domain = {}, {}, ((-1.3, 1.7), (-1.3, 1.7))
     for name, p in {"p = 1": 1, "p = 2": 2, "p = ∞": math.inf}.items():
         lines[name] = tuple((circle / np.linalg.norm(circle, ord=p, axis=1, keepdims=True)).T)
-        arrows[name] = (point, np.asarray(robustness.project(point, 1.0, p)))
+        arrows[name] = (point, np.asarray(project(point, 1.0, p)))
     title = "One point, three unit balls, three nearest points: soft threshold (1), shrink (2), clip (∞)"
     yield figure.plane(title, "x₁", "x₂", lines=lines, arrows=arrows, domain=domain)
 

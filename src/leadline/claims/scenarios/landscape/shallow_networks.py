@@ -14,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 from leadline import data, networks, optimisation
 from leadline.landscape import sloppiness
 from leadline.landscape.sloppiness.fisher_spectra import FisherSpectrum
+from leadline.optimisation.objectives.any_loss import FlatLoss
 
 
 def logits_of(network: networks.MLP, x: jax.Array) -> jax.Array:
@@ -65,7 +66,7 @@ class ShallowClassifier:
             return np.stack([self.logits(v, x) for v in w])
         return np.asarray(_logits(self.network(w), x))
 
-    def objective(self, x: np.ndarray, labels: np.ndarray) -> optimisation.FlatLoss:
+    def objective(self, x: np.ndarray, labels: np.ndarray) -> FlatLoss:
         """The mean cross-entropy as a function of the flat weights."""
         return optimisation.flat_objective(cross_entropy, self.zero, x, labels)[0]
 
@@ -89,7 +90,7 @@ class ShallowClassifier:
 
     def hessian(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """The Hessian of the mean cross-entropy."""
-        return np.asarray(eqx.filter_jit(optimisation.FlatLoss.hessian)(self.objective(x, labels), jnp.asarray(w)))
+        return np.asarray(eqx.filter_jit(FlatLoss.hessian)(self.objective(x, labels), jnp.asarray(w)))
 
 
 def one_hot(labels: np.ndarray, classes: int) -> np.ndarray:

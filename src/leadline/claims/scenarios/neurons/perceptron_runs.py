@@ -13,7 +13,7 @@ from leadline.linear_classifiers.perceptrons.training import Run
 
 def fit_to_end(x, y, order, key, bound) -> Run:
     """A run to the end: each sweep but the last one makes an update, so bound + 1 sweeps are enough."""
-    return perceptrons.fit(x, y, order=order, epochs=int(bound) + 1, key=key)
+    return perceptrons.learn(x, y, order=order, epochs=int(bound) + 1, key=key)
 
 
 def source_bound(x, y, direction) -> int:
@@ -54,7 +54,7 @@ def digit_pairs(key) -> tuple[list[str], np.ndarray, np.ndarray]:
 def one_pass(key, length, dim, margin, counts) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """After n examples, for each n of `counts`: mistakes, error of w_n, mean error of w_0 … w_n; and w at n = R²/ρ²."""
     x, y, _ = data.margin_shell(length, dim, margin, key=key)
-    run = perceptrons.fit(x, y, epochs=1)
+    run = perceptrons.learn(x, y, epochs=1)
     weights = perceptrons.path(run, x, y).weights
     # The rows repeated up to a power of two: runs of many lengths share few compilations.
     filled = jnp.asarray(np.resize(weights, (1 << len(weights).bit_length(), weights.shape[1])))

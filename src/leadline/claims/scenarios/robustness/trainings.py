@@ -8,6 +8,7 @@ import numpy as np
 
 from leadline import data, networks, robustness, training
 from leadline.claims.scenarios.robustness.digits import digit_scores, standard_network, untrained_network
+from leadline.robustness.certificates.interval_certificates import certified
 
 EPS = 0.1
 TRAININGS = ("standard", "adversarial", "interval")
@@ -49,7 +50,7 @@ def attacked_accuracy(
 def certified_accuracy(net: networks.MLP, eps: float) -> np.ndarray:
     """Whether interval bounds certify each test digit within ±eps, pixels in [0, 1]."""
     _, _, images, labels = data.digits_split()
-    return np.asarray(robustness.certified(digit_scores, net, images, labels, eps, pixels=(0.0, 1.0)))
+    return np.asarray(certified(digit_scores, net, images, labels, eps, pixels=(0.0, 1.0)))
 
 
 def _robust_training(method: str, seed: int, options: dict) -> networks.MLP:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from leadline import stochastic
+from leadline.stochastic.problems.finite_sum import six_points
 
 
 def regression_data(rng, samples, dim, noise, condition=1.0):
@@ -18,7 +19,7 @@ def regression_moments(rng, samples, dim, noise, condition=1.0):
 
 def six_moments():
     """The exact moments of SGD on the six points."""
-    return stochastic.LeastSquaresMoments(*(np.asarray(a) for a in stochastic.six_points().arrays))
+    return stochastic.LeastSquaresMoments(*(np.asarray(a) for a in six_points().arrays))
 
 
 def extreme_curvatures(problem):

@@ -21,7 +21,7 @@ from leadline.evidence import (
     smaller,
 )
 from leadline.presentation import figure
-from leadline.stochastic.averaging import decay_variance_factor
+from leadline.stochastic.averaging import decay_variance_factor, explicit_weights
 from leadline.stochastic.moments.scalar_recursion import suffix_moment
 from leadline.stochastic.sgd_bounds import settled_average_gap
 
@@ -90,7 +90,7 @@ def iterate_averaging(
     weight = stochastic.PolynomialWeight(power)
     stored = stochastic.average_path(path, weight, burn_in=burn_in)
     yield close(averages["polynomial"], stored, "polynomial average: online, against stored", atol=1e-12)
-    total = stochastic.explicit_weights(weight, count).sum()
+    total = explicit_weights(weight, count).sum()
     yield close(total, 1.0, "polynomial average: sum of the weights", atol=1e-12)
     online = close(path.sum(axis=0) / len(path), stochastic.average_path(path), "running mean of w⁰ … wᵗ", atol=1e-12)
     yield online

@@ -5,11 +5,12 @@ import numpy as np
 from leadline import data, stochastic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, mean, reference, slope
 from leadline.presentation import figure
+from leadline.stochastic.problems.finite_sum import six_points
 
 
 def six():
     """x, y, and the moments of the six-point problem."""
-    x, y = (np.asarray(a) for a in stochastic.six_points().arrays)
+    x, y = (np.asarray(a) for a in six_points().arrays)
     return x[:, 0], y, stochastic.LeastSquaresMoments(x, y)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from leadline import data, probability
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, instrument, mean
 from leadline.presentation import figure
+from leadline.probability.divergences import divergence_terms
 
 
 @instrument(sources=("penn",))
@@ -59,7 +60,7 @@ def kl_divergence(
     error = probability.kl_from_samples(log_ratio).plain_error
     yield close(error, spread / np.sqrt(draws), f"standard error of KL from {draws} samples", rtol=0.2, atol=1e-12)
     x = np.linspace(-4, 4 + shift, 161)
-    terms = probability.divergence_terms(first(x), second(x))
+    terms = divergence_terms(first(x), second(x))
     title = f"The shaded integrand p log(p/q) is negative where q > p, and its integral is KL = {exact:.3g}"
     lines = {"p": (x, first(x)), "q": (x, second(x)), "p log(p/q)": (x, terms)}
     yield figure.curves(title, "x", "density", lines=lines, bands={"p log(p/q)": (x, np.zeros_like(x), terms)})

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from leadline import chains
-from leadline.chains.named_chains import reflected_walk, walk_with_late_returns
+from leadline.chains.named_chains import rational_mole, reflected_walk, walk_with_late_returns
 from leadline.claims.scenarios.stochastic.chain_pictures import eigenvalue_plane, ring
 from leadline.evidence import (
     Int,
@@ -59,7 +59,7 @@ def markov_chain(
     counts = np.bincount(sampled[:, -1], minlength=walk.states)
     yield counts_as(counts, laws[-1], f"states of {paths} paths after {num_steps} steps")
     t = min(num_steps, 20)
-    exact = [float(p) for p in chains.rational_mole().propagate((1, 0, 0), t)]
+    exact = [float(p) for p in rational_mole().propagate((1, 0, 0), t)]
     yield close(chains.mole_chain().propagate(0, t), exact, "law of the mole, against fractions", atol=1e-14)
     said = _refusal(lambda: chains.FiniteChain([[0.5, 0.5], [0.4, 0.5]]))
     yield exactly("Row 1" in said and "sums to 0.9" in said, True, "a row with sum 0.9 is refused by its number")
@@ -81,10 +81,7 @@ def markov_chain(
 _KNOWN = ("mole", "lazy cycle", "two blocks", "birth and death", "late returns", "random")
 
 
-@instrument(
-    sources=("penn",),
-    shows=("chains.ChainReport", "chains.communicating_classes", "chains.mixing_time", "chains.currents"),
-)
+@instrument(sources=("penn",), shows=("chains.communicating_classes", "chains.mixing_time", "chains.currents"))
 def markov_chain_analyser(
     key, shown: OneOf(*_KNOWN) = "mole", states: Int(3, 12) = 6, up: Real(0.05, 0.5) = 0.3, down: Real(0.05, 0.5) = 0.4
 ):

@@ -6,6 +6,7 @@ import numpy as np
 import optax
 
 from leadline import chains, data, networks, optimisation
+from leadline.chains.wells import critical_points_on
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.claims.scenarios.stochastic.well_grids import BARRIER, SHALLOW, langevin_on_wells, well_losses
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, mean, reference
@@ -26,7 +27,7 @@ def barrier_crossing_kramers(key, step_size: Real(0.02, 0.1) = 0.05, coldest: Re
 
     Check: From the shallow minimum of the tilted double well to the deep one, by a linear solve at five temperatures.
     """
-    ends = chains.critical_points_on(optimisation.DoubleWell(), chains.even_grid(-3.0, 3.0, 301))
+    ends = critical_points_on(optimisation.DoubleWell(), chains.even_grid(-3.0, 3.0, 301))
     (deep, top, shallow), height = ends.places, ends.losses[1] - ends.losses[2]
     what = "places of the deep well, the barrier and the shallow well, and the barrier's height"
     yield reference([deep, top, shallow, height], [-1.04668, 0.101031, 0.945649, 0.157665], what, digits=6)

@@ -4,7 +4,8 @@ import jax
 import numpy as np
 
 from leadline import chains, optimisation
-from leadline.chains.annealing import geometric_cooling
+from leadline.chains.annealing import geometric_cooling, in_stretches
+from leadline.chains.grid import GridKernel
 from leadline.claims.scenarios.stochastic.well_grids import BARRIER, HEIGHT, SHALLOW, well_losses
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, frequency, method, reference
 from leadline.presentation import figure
@@ -14,16 +15,16 @@ _STEP = 0.05
 
 def _success(schedule, *, tolerance: float = 0.03, cells: int = 200, step_size: float = _STEP):
     """(times, probability of the deep well, last law, points) along a schedule, begun in the shallow minimum."""
-    stretches = chains.in_stretches(schedule, tolerance)
+    stretches = in_stretches(schedule, tolerance)
     points = chains.even_grid(-2.2, 2.2, cells + 1)
     objective = optimisation.DoubleWell()
-    start = chains.GridKernel(points, chains.FiniteChain(np.eye(len(points))), np.zeros(len(points))).start(SHALLOW)
+    start = GridKernel(points, chains.FiniteChain(np.eye(len(points))), np.zeros(len(points))).start(SHALLOW)
     laws = chains.annealed_laws(objective, points, start, stretches, step_size=step_size)
     times = np.concatenate([[0], np.cumsum(stretches.lengths)])
     return times, laws[:, points < BARRIER].sum(axis=1), laws[-1], points, stretches
 
 
-@method(sources=("penn",), shows=("chains.in_stretches", "chains.annealed_laws"))
+@method(sources=("penn",), shows=("chains.annealed_laws",))
 def annealed_sgd(
     key,
     schedule: OneOf("logarithmic", "geometric", "staged") = "logarithmic",

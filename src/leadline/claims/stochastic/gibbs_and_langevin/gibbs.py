@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import chains, data, optimisation, stochastic
+from leadline.chains.wells import critical_points_on
 from leadline.claims.scenarios.stochastic.well_grids import well_losses
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, exactly, instrument, mean
 from leadline.presentation import figure
@@ -41,7 +42,7 @@ def partition_function(
     def loss(w):
         return well_losses(w[..., 0], tilt)
 
-    wells = chains.critical_points_on(optimisation.DoubleWell(tilt), chains.even_grid(-3.0, 3.0, 301)).minima
+    wells = critical_points_on(optimisation.DoubleWell(tilt), chains.even_grid(-3.0, 3.0, 301)).minima
 
     def laplace(b):
         return chains.laplace_log_partition(wells.losses, wells.curvatures[:, None, None], b)
@@ -86,9 +87,7 @@ def _digit_regression(pixels: int) -> optimisation.SoftmaxRidge:
     return optimisation.SoftmaxRidge(jnp.asarray(x), jnp.asarray(labels), jnp.asarray(0.01), 10)
 
 
-@instrument(
-    sources=("penn",), shows=("chains.SgdTemperatures", "chains.directional_temperatures", "chains.block_estimate")
-)
+@instrument(sources=("penn",))
 def sgd_temperature(key, step_size: Real(0.05, 0.2) = 0.1, batch: Int(8, 32) = 16, pixels: OneOf(4, 8) = 4):
     r"""Temperature of SGD.
 

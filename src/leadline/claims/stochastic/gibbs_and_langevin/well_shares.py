@@ -6,6 +6,7 @@ from scipy.special import gammainc
 
 from leadline import chains, optimisation
 from leadline.chains.gibbs import well_masses
+from leadline.chains.grid import on_grid
 from leadline.chains.wells import ParabolaWells, TwinWells
 from leadline.claims.scenarios.stochastic.well_grids import well_losses
 from leadline.evidence import Int, Real, at_least, claim, close
@@ -94,7 +95,7 @@ def gibbs_concentration(
     outside = np.array([chains.gibbs_law(losses, b)[~inside].sum() for b in betas[late]])
     fall = -np.diff(np.log(outside)) / np.diff(betas[late])
     yield at_least(fall, eps, "rate at which the mass outside falls in β, against ε", rtol=0.01)
-    values = chains.on_grid(TwinWells(ratio), points)
+    values = on_grid(TwinWells(ratio), points)
     share = np.array([chains.gibbs_law(values, b)[points < 0].sum() for b in (50.0, 200.0, 800.0)])
     predicted = well_masses(np.zeros(2), np.array([1.0, ratio]), 200.0)[0]
     yield close(share[1], predicted, "share of the wider of two global minima at β = 200", rtol=0.01)

@@ -11,6 +11,7 @@ from leadline.claims.stochastic.gradient_oracles.descent_runs import regression
 from leadline.claims.stochastic.gradient_oracles.noise_instruments import draw_network, sample_gradients
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, reference, slope, smaller
 from leadline.presentation import figure
+from leadline.stochastic.problems.finite_sum import six_points
 from leadline.stochastic.runs.index_streams import SAMPLERS
 
 
@@ -137,7 +138,7 @@ def minibatch_second_moment(key, offset: Real(0.5, 10.0, log=True) = 2.0, ratio:
 
     Check: The six points at w = w* + `offset` with σ = `ratio` · σₘᵢₙ; batches of 1 to 4 examples are enumerated too.
     """
-    x, y = (np.asarray(a) for a in stochastic.six_points().arrays)
+    x, y = (np.asarray(a) for a in six_points().arrays)
     form, moments = stochastic.second_moment_form(x, y), stochastic.LeastSquaresMoments(x, y)
     gradients = x[:, 0] * (x[:, 0] * (moments.minimiser[0] + offset) - y)
     sizes = np.array([1, 2, 4, 8, 16, 32, 64])
@@ -181,7 +182,7 @@ def with_vs_without_replacement(
 
     Check: Enumerates all 720 orders of six points; then 200 runs on 40 examples in 5 dimensions with step size 2η/Lₘₐₓ.
     """
-    x, y = (np.asarray(a) for a in stochastic.six_points().arrays)
+    x, y = (np.asarray(a) for a in six_points().arrays)
     moments, x = stochastic.LeastSquaresMoments(x, y), x[:, 0]
     orders = np.array(list(permutations(range(6))))
 

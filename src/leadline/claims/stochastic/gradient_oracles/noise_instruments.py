@@ -12,6 +12,7 @@ from leadline.claims.stochastic.gradient_oracles.descent_runs import regression
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, exactly, frequency, instrument, reference
 from leadline.presentation import figure
 from leadline.stochastic.noise.bias_test import compare_gradients
+from leadline.stochastic.problems.finite_sum import six_points
 
 
 def squared_loss(params, x, y):
@@ -111,7 +112,7 @@ def second_moment_constants(
     """
     rng = data.generator(key)
     if data_set == "six points":
-        x, y = (np.asarray(a) for a in stochastic.six_points().arrays)
+        x, y = (np.asarray(a) for a in six_points().arrays)
     else:
         x, y = regression(rng, 40, dimension)
     form, moments = stochastic.second_moment_form(x, y), stochastic.LeastSquaresMoments(x, y)

@@ -8,6 +8,7 @@ from leadline import data, stochastic
 from leadline.evidence import Int, Real, at_most, close, erratum, frequency, instrument, mean
 from leadline.presentation import figure
 from leadline.stochastic.noise.noise_spectrum import noise_of_gram
+from leadline.stochastic.problems.finite_sum import six_points
 
 
 def digit_loss(params, x, label):
@@ -103,7 +104,7 @@ def convergence_in_expectation(key, runs: Int(100, 400) = 200, eta: Real(0.1, 0.
     Check: 200 ensembles of N runs of 30 steps on the six-point problem with step size η/Lₘₐₓ; bands at five times.
     """
     rng = data.generator(key)
-    x, y = (np.asarray(a) for a in stochastic.six_points().arrays)
+    x, y = (np.asarray(a) for a in six_points().arrays)
     moments = stochastic.LeastSquaresMoments(x, y)
     step, ensembles = eta / 1.44, 200
     origin = moments.minimiser + start

@@ -75,7 +75,7 @@ def _everything(problem, w):
     return tuple(part(w) for part in parts)
 
 
-@model(sources=("penn",), shows=("stochastic.finite_softmax", "stochastic.six_points"))
+@model(sources=("penn",), shows=("stochastic.finite_softmax",))
 def finite_sum_objective(
     key, samples: Int(4, 300) = 30, dimension: Int(1, 20) = 5, model: OneOf("least squares", "network") = "network"
 ):
@@ -122,7 +122,7 @@ def _at(problem, points):
     return eqx.filter_vmap(lambda w: (problem(w), problem.covariance(w)[0, 0], problem.gradient(w)[0]))(points)
 
 
-@model(sources=("penn",), shows=("stochastic.six_points",))
+@model(sources=("penn",))
 def least_squares_1d(key, samples: Int(2, 200) = 8, spread: Real(0.0, 2.0) = 0.5, eta: Real(0.01, 1.0, log=True) = 0.5):
     r"""One-dimensional least squares.
 

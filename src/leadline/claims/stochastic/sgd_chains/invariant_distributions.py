@@ -26,14 +26,15 @@ from leadline.evidence import (
 from leadline.presentation import figure
 from leadline.stochastic.moments.bernoulli_convolution import BernoulliConvolution
 from leadline.stochastic.moments.kesten import kesten_chain, kesten_tail_index
+from leadline.stochastic.problems.sgd_models import gaussian_model_run, gaussian_step
 
 
 @eqx.filter_jit
 def _model_steps(problem, w, eta, batch, normals):
-    return jax.vmap(lambda xi: stochastic.gaussian_step(problem, w, eta, batch, xi))(normals)
+    return jax.vmap(lambda xi: gaussian_step(problem, w, eta, batch, xi))(normals)
 
 
-@model(sources=("penn",), shows=("stochastic.gaussian_step",))
+@model(sources=("penn",))
 def sgd_gaussian_model(key, batch: Int(1, 4) = 2, eta: Real(0.02, 0.3, log=True) = 0.2, chains: Int(200, 2000) = 600):
     r"""Gaussian model of SGD noise.
 
@@ -67,7 +68,7 @@ def sgd_gaussian_model(key, batch: Int(1, 4) = 2, eta: Real(0.02, 0.3, log=True)
         kurtosis.append(np.mean(noise**4) / np.mean(noise**2) ** 2 - 3)
     yield close(kurtosis, kurtosis[0] / np.arange(1, 5), "excess kurtosis of batch noise, against κ/b", atol=1e-10)
     start = jnp.asarray(moments.minimiser)
-    run = jax.vmap(lambda own: stochastic.gaussian_model_run(problem, start, step, batch, own)[-1])
+    run = jax.vmap(lambda own: gaussian_model_run(problem, start, step, batch, own)[-1])
     last = np.asarray(run(jnp.asarray(rng.standard_normal((chains, 150, 8))))) - moments.minimiser
     path = moments.path(moments.minimiser, np.full(150, step), batch)
     yield mean(np.sum(last**2, 1), path.distances[-1], "E‖W − w*‖² of the model after 150 steps, against SGD's")

@@ -3,10 +3,12 @@
 import numpy as np
 from scipy.special import ndtr
 
-from leadline import chains, stochastic
+from leadline import chains
+from leadline.chains.grid import on_grid
 from leadline.data import generator
 from leadline.evidence import Int, Real, at_most, close, distributed_as, instrument, mean, model, slope
 from leadline.presentation import figure
+from leadline.stochastic.problems.finite_sum import six_points
 
 
 def _sgd_states(x, y, start, *, step, batch, steps, kept, runs, rng) -> np.ndarray:
@@ -20,7 +22,7 @@ def _sgd_states(x, y, start, *, step, batch, steps, kept, runs, rng) -> np.ndarr
     return np.concatenate(late)
 
 
-@instrument(sources=("penn",), shows=("chains.splitting_kernel", "chains.gaussian_kernel", "chains.GridKernel"))
+@instrument(sources=("penn",), shows=("chains.splitting_kernel", "chains.gaussian_kernel"))
 def sgd_transition_kernel(key, step_size: Real(0.1, 0.6) = 0.3, batch: Int(1, 4) = 1, cells: Int(400, 1600) = 800):
     r"""Transition kernel of SGD.
 
@@ -47,7 +49,7 @@ def sgd_transition_kernel(key, step_size: Real(0.1, 0.6) = 0.3, batch: Int(1, 4)
 
     kernel = kernel_of(cells)
     some = chains.even_grid(-1.0, 1.0, 3)
-    found, known = chains.on_grid(problem.gradients, some)[..., 0], x**2 * some[:, None] - x * y
+    found, known = on_grid(problem.gradients, some)[..., 0], x**2 * some[:, None] - x * y
     yield close(found, known, "component gradients on the grid, against x(xw − y)", atol=1e-13)
     yield close(kernel.chain.matrix.sum(axis=1), 1.0, "row sums of the kernel", atol=1e-12)
     law = chains.invariant_law(kernel.chain)
@@ -84,7 +86,7 @@ def sgd_transition_kernel(key, step_size: Real(0.1, 0.6) = 0.3, batch: Int(1, 4)
 
 def _six():
     """The six points as a problem, x, y, H and w*."""
-    problem = stochastic.six_points()
+    problem = six_points()
     x, y = (np.asarray(a, float).reshape(6, -1)[:, 0] for a in problem.arrays)
     return problem, x, y, np.mean(x**2), np.mean(x * y) / np.mean(x**2)
 

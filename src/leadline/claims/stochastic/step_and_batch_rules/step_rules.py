@@ -8,6 +8,7 @@ from leadline import data, stochastic
 from leadline.claims.scenarios.stochastic.noisy_regression import regression_data, six_moments
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, frequency, mean, method
 from leadline.presentation import figure
+from leadline.stochastic.runs.plateau import fall_p_value
 
 
 @method(sources=("penn",))
@@ -46,9 +47,9 @@ def lr_drop_on_plateau(key, factor: Real(2.0, 10.0) = 5.0, window: Int(50, 150) 
     yield close(floors[:-1] / floors[1:], factor, "ratio of successive floors, against k", rtol=0.1)
     noise = rng.normal(size=(400, 100))
     fall = 6 * np.sqrt(1 / 10) * np.linspace(1, 0, 100)  # six standard deviations of the mean of a block
-    alarms = sum(stochastic.fall_p_value(row) > 0.05 for row in noise + fall)
+    alarms = sum(fall_p_value(row) > 0.05 for row in noise + fall)
     yield frequency(alarms, 400, 0.05, "steadily falling curve: taken for a plateau", side="at most")
-    flat = sum(stochastic.fall_p_value(row) <= 0.05 for row in noise)
+    flat = sum(fall_p_value(row) <= 0.05 for row in noise)
     yield frequency(flat, 400, 0.05, "flat curve: taken for a falling one")
     times = np.unique(np.geomspace(1, len(stairs.losses), 300).round().astype(int)) - 1
     smooth = [stairs.losses[max(0, t - 10) : t + 1].mean() for t in times]

@@ -7,6 +7,7 @@ from leadline import data, stochastic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, mean, method, reference
 from leadline.presentation import figure
 from leadline.stochastic.variance_reduction.control_variates import best_coefficient
+from leadline.stochastic.variance_reduction.next_directions import total_variance
 
 _MEAN = np.e - 1  # of X = e^U, U uniform on [0, 1]
 _VAR_X, _VAR_Y, _COV = (np.e**2 - 1) / 2 - _MEAN**2, 1 / 12, 1 - _MEAN / 2
@@ -127,7 +128,7 @@ def control_variate_can_hurt(key, samples: Int(20, 500) = 100, features: Int(1, 
     measured, excess = [], []
     for d in distances:
         snapshot, old = jnp.asarray(w - d * direction), each - d * pull
-        measured.append(stochastic.total_variance(stochastic.snapshot_directions(problem, jnp.asarray(w), snapshot)))
+        measured.append(total_variance(stochastic.snapshot_directions(problem, jnp.asarray(w), snapshot)))
         covariance = np.sum(np.mean((each - each.mean(0)) * (old - old.mean(0)), axis=0))
         excess.append(np.sum(np.var(old, axis=0)) - 2 * covariance)
     measured, scale = np.array(measured), np.max(measured)

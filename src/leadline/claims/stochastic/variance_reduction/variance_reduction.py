@@ -7,10 +7,12 @@ from leadline import data, stochastic
 from leadline.claims.scenarios.stochastic.ridge_logistic import replayed_buffer, ridge_logistic
 from leadline.evidence import Int, OneOf, Real, assume, at_most, close, erratum, method
 from leadline.presentation import figure
+from leadline.stochastic.problems.linear_loss import logistic_of_score
+from leadline.stochastic.variance_reduction.next_directions import total_variance
 from leadline.stochastic.variance_reduction.variance_reduced import Buffer
 
 
-@method(sources=("penn",), shows=("stochastic.filled_buffer", "stochastic.empty_buffer"))
+@method(sources=("penn",))
 def saga(
     key, samples: Int(20, 200) = 60, features: Int(1, 8) = 4, share: Real(0.1, 1.0) = 1.0, weight: Real(0.2, 1.0) = 1.0
 ):
@@ -47,7 +49,7 @@ def saga(
     component = each[np.argmax(np.abs(each - full).sum(axis=1))]
     wrong = close(directions.mean(axis=0), component, "mean direction, against the gradient of one example", atol=1e-6)
     yield erratum(wrong, of=right, by="penn", prints="λ = 1 is unbiased for the sampled gradient ∇ℓ^ω(w)")
-    loss = stochastic.LinearLoss(stochastic.logistic_of_score, jnp.asarray(0.0), 1)
+    loss = stochastic.LinearLoss(logistic_of_score, jnp.asarray(0.0), 1)
     bare = stochastic.FiniteSum(loss, problem.arrays)
     dense, small = (stochastic.saga(bare, start, step, rows, weight=weight, every=1, compact=c) for c in (False, True))
     yield close(small.points, dense.points, "points with compact storage, against dense (n × p)", atol=1e-12)
@@ -159,7 +161,7 @@ def svrg(
     directions = stochastic.snapshot_directions(problem, jnp.asarray(somewhere), jnp.asarray(snapshots[1]))
     full = task.sample_gradients(somewhere).mean(axis=0)
     yield close(directions.mean(axis=0), full, "mean of all n directions, against the full gradient", atol=1e-12)
-    spread = stochastic.total_variance(directions)
+    spread = total_variance(directions)
     bound = task.largest_sample_smoothness**2 * np.sum((somewhere - snapshots[1]) ** 2)
     yield at_most(spread, bound, "variance near a snapshot, against L_max² ‖w − w_s‖²")
     yield at_most(variances, bounds, "variance along the run, against L_max² ‖w − w_s‖²", atol=1e-15)

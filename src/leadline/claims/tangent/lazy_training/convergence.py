@@ -25,7 +25,7 @@ def descents(activation, widths, seeds, key, *, accuracy=0.1, steps, within=None
     return found
 
 
-@claim(sources=("cam",), shows=("tangent.Certificate",))
+@claim(sources=("cam",))
 def gd_linear_convergence(
     key,
     task: OneOf("orthonormal", "digits") = "orthonormal",

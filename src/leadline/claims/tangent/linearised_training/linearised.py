@@ -129,7 +129,7 @@ def gd_stays_in_tangent_span(
     yield figure.curves(title, "step", "norm of β outside the span", points=points, log="y")
 
 
-@method(sources=("eth", "sheet"), shows=("infinite_width.WidePrediction",))
+@method(sources=("eth", "sheet"))
 def ntk_predictor(key, samples: Int(2, 10) = 6, width: Int(20, 200) = 64, horizon: Real(1.0, 200.0, log=True) = 50.0):
     r"""Closed-form NTK predictor.
 

@@ -39,7 +39,7 @@ def digit_model(key, kind, width, points):
     return *as_apply(net), x.reshape(-1, 1, 8, 8), np.stack([y, -y], axis=1), net
 
 
-@instrument(sources=("eth", "sheet", "cam"), shows=("tangent.ntk_plan", "tangent.NTKReport"))
+@instrument(sources=("eth", "sheet", "cam"), shows=("tangent.ntk_plan",))
 def empirical_ntk(
     key,
     network: OneOf("two-layer", "dense", "convolutional") = "two-layer",

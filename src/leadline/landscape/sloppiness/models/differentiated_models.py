@@ -8,7 +8,7 @@ from .regression_models import Reals, RegressionModel
 
 
 def differentiated_model(apply: Callable, inputs: Reals, names: Sequence[str]) -> RegressionModel:
-    """The model of any JAX function apply(inputs, w) -> (n,): the derivatives by automatic differentiation.
+    """The model of any JAX function apply(inputs, w) → (n,): the derivatives by automatic differentiation.
 
     >>> import jax.numpy as jnp
     >>> model = differentiated_model(lambda x, w: jnp.sin(w[0] * x), np.array([0.0, 1.0]), ["frequency"])
