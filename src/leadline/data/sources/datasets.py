@@ -129,7 +129,7 @@ def _own_place() -> Path | None:
     return Path(place).expanduser() if place else None
 
 
-def _bytes(description: Description, path: Path | None, notice: Callable[[str], None]) -> Content:
+def _bytes(description: Description, path: Path | None, notice: Callable[[str], None]) -> Any:
     kept = array_file(description.name)
     if path is not None:
         images = _from_user(description, path)

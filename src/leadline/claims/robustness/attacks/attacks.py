@@ -96,7 +96,9 @@ def pgd(
     options = {"p": p, "low": 0.0, "high": 1.0, "loss": loss}
 
     def attack(budget: float, step_size: float | None = None) -> Attack:
-        found = robustness.pgd(digit_scores, net, images, aim, budget, step_size=step_size, starts=3, key=key, **options)
+        found = robustness.pgd(
+            digit_scores, net, images, aim, budget, step_size=step_size, starts=3, key=key, **options
+        )
         return Attack(*(np.asarray(part) for part in found))
 
     found = attack(size)
