@@ -100,7 +100,6 @@ def test_a_flax_nnx_module_is_taken_in_inference_mode_and_left_as_it_is():
     net.eval()
     gradient = nnx.to_pure_dict(nnx.grad(lambda n: jnp.sum(n(X) ** 2))(net))
     check(network, net, gradient)
-    assert network.name == "Nnx"
 
 
 class Linen(linen.Module):

@@ -1,9 +1,8 @@
 """The one form of a network, apply(params, inputs) -> outputs on a batch, made of whatever a user has."""
 
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,16 +22,11 @@ _INFERENCE = {
 }
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(NamedTuple):
     """A network as `apply(params, inputs)` and its `params`; it unpacks into the two: `pgd(*as_apply(net), x, y)`."""
 
     apply: Apply
     params: PyTree
-    name: str = ""
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.apply, self.params))
 
 
 class BatchFunction(eqx.Module):
@@ -113,7 +107,7 @@ def as_apply(model: Any, *, batched: bool | None = None, select: Callable[[Any],
     if not jax.tree.leaves(params):
         raise ValueError(f"The network, {_kind(network)}, has no floating-point parameters; give one that has some.")
     mapped = not (of_batch if batched is None else batched)
-    return Network(BatchFunction(function, mapped, select), params, _name(network))
+    return Network(BatchFunction(function, mapped, select), params)
 
 
 def _opened(network: Any, given: Any) -> tuple[Callable, PyTree, bool]:
@@ -279,10 +273,6 @@ def _refuse_more(network: Any, names: list[str]) -> None:
         )
 
 
-def _name(network: Any) -> str:
-    return network.__name__ if inspect.isfunction(network) else type(network).__name__
-
-
 def _kind(model: Any) -> str:
     name = type(model).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
@@ -306,4 +296,5 @@ def _contents(outputs: Any) -> str:
 def _choice(outputs: Any) -> str:
     if isinstance(outputs, dict) and outputs:
         return f"out[{next(iter(outputs))!r}]"
-    return f"out.{outputs._fields[0]}" if hasattr(outputs, "_fields") else "out[0]"
+    fields = getattr(outputs, "_fields", None)
+    return f"out.{fields[0]}" if fields else "out[0]"

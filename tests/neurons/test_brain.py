@@ -4,13 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline import neurons
+from leadline import as_apply, neurons
 from leadline.neurons.brain import BRAIN
 
 
 def test_a_dense_network_is_counted_as_its_layer_sizes_say():
     mlp = eqx.nn.MLP(10, 3, width_size=7, depth=2, key=jax.random.key(0))
-    found = neurons.budget(mlp, jax.random.normal(jax.random.key(1), (5, 10)))
+    found = neurons.budget(*as_apply(mlp), jax.random.normal(jax.random.key(1), (5, 10)))
     assert found.units == 7 + 7 + 3
     assert found.weights == 10 * 7 + 7 + 7 * 7 + 7 + 7 * 3 + 3
     assert found.multiply_adds == 10 * 7 + 7 * 7 + 7 * 3
@@ -24,7 +24,7 @@ def test_silence_is_the_share_of_zero_hidden_activations():
     first = np.maximum(np.asarray(x) @ np.asarray(mlp.layers[0].weight).T + np.asarray(mlp.layers[0].bias), 0)
     second = np.maximum(first @ np.asarray(mlp.layers[1].weight).T + np.asarray(mlp.layers[1].bias), 0)
     expected = np.mean(np.concatenate([first, second]) == 0)
-    assert neurons.budget(mlp, x).silence == pytest.approx(expected, abs=1e-12)
+    assert neurons.budget(*as_apply(mlp), x).silence == pytest.approx(expected, abs=1e-12)
 
 
 def test_convolutions_reuse_their_weights():
@@ -37,7 +37,7 @@ def test_convolutions_reuse_their_weights():
             eqx.nn.Linear(4 * 6 * 6, 2, key=keys[1]),
         ]
     )
-    found = neurons.budget(model, jnp.ones((2, 3, 8, 8)))
+    found = neurons.budget(*as_apply(model), jnp.ones((2, 3, 8, 8)))
     assert found.weights == 4 * 3 * 9 + 4 + 144 * 2 + 2
     assert found.units == 144 + 2
     assert found.multiply_adds == 144 * 27 + 144 * 2
@@ -45,7 +45,7 @@ def test_convolutions_reuse_their_weights():
 
 def test_grouped_convolutions_sum_over_their_group_only():
     conv = eqx.nn.Conv1d(4, 8, kernel_size=3, groups=2, key=jax.random.key(0))
-    found = neurons.budget(conv, jnp.ones((2, 4, 10)))
+    found = neurons.budget(*as_apply(conv), jnp.ones((2, 4, 10)))
     assert found.units == 8 * 8
     assert found.multiply_adds == 8 * 8 * (2 * 3)
     assert np.isnan(found.silence)
@@ -54,23 +54,24 @@ def test_grouped_convolutions_sum_over_their_group_only():
 def test_a_recurrent_network_counts_every_step_of_its_scan():
     cell = eqx.nn.GRUCell(3, 5, key=jax.random.key(0))
 
-    def apply(cell, sequence):
-        final, every = jax.lax.scan(lambda h, x: (cell(x, h), h.sum()), jnp.zeros(5), sequence)
-        return final, every
+    def f(cell, sequence):
+        return jax.lax.scan(lambda h, x: (cell(x, h), h.sum()), jnp.zeros(5), sequence)
 
-    found = neurons.budget(cell, jnp.ones((2, 6, 3)), apply=apply)
+    params, rest = eqx.partition(cell, eqx.is_inexact_array)
+    network = as_apply((lambda p, x: f(eqx.combine(p, rest), x), params), batched=False, select=lambda out: out[0])
+    found = neurons.budget(*network, jnp.ones((2, 6, 3)))
     assert found.multiply_adds == 6 * (15 * 3 + 15 * 5)
 
 
 def test_products_of_parameters_alone_are_not_counted():
     model = jnp.ones((4, 4))
-    found = neurons.budget(model, jnp.ones((3, 4)), apply=lambda w, x: (w @ w) @ x)
+    found = neurons.budget(lambda w, x: x @ (w @ w), model, jnp.ones((3, 4)))
     assert (found.units, found.multiply_adds, found.weights) == (4, 16, 16)
 
 
 def test_dropout_is_switched_off():
     model = eqx.nn.Sequential([eqx.nn.Linear(4, 4, key=jax.random.key(0)), eqx.nn.Dropout(0.5)])
-    assert neurons.budget(model, jnp.ones((3, 4))).units == 4
+    assert neurons.budget(*as_apply(model), jnp.ones((3, 4))).units == 4
 
 
 def test_the_brain_does_four_hundred_trillion_synaptic_events_a_second():
@@ -81,7 +82,7 @@ def test_the_brain_does_four_hundred_trillion_synaptic_events_a_second():
 def test_an_empty_batch_is_refused():
     mlp = eqx.nn.MLP(4, 3, width_size=8, depth=1, key=jax.random.key(0))
     with pytest.raises(ValueError, match="non-empty axis 0"):
-        neurons.budget(mlp, jnp.ones((0, 4)))
+        neurons.budget(*as_apply(mlp), jnp.ones((0, 4)))
 
 
 def test_value_dependent_loops_are_refused():
@@ -89,4 +90,4 @@ def test_value_dependent_loops_are_refused():
         return jax.lax.while_loop(lambda v: jnp.sum(v) < 10, lambda v: w @ v + 1, x)
 
     with pytest.raises(ValueError, match="while"):
-        neurons.budget(jnp.eye(2), jnp.ones((3, 2)), apply=apply)
+        neurons.budget(*as_apply((apply, jnp.eye(2)), batched=False), jnp.ones((3, 2)))

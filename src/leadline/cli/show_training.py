@@ -44,23 +44,35 @@ def datasets(descriptions: list[Description], *, as_json: bool) -> None:
     records = []
     for d in descriptions:
         state, where, size = availability(d.name)
-        record = {"name": d.name, "title": d.title, "shape": list(d.shape), "train": d.train, "test": d.test}
+        record = {"name": d.name, "kind": d.kind, "title": d.title, "size": _size(d)}
+        record |= {"shape": list(d.shape), "train": d.train, "test": d.test}
         records.append(record | {"classes": list(d.classes), "state": state, "where": where, "bytes": size})
     if as_json:
         print(json.dumps(records, ensure_ascii=False, indent=2))
         return
-    table = Table("name", "images", "training", "test", "size", "", "", box=None, pad_edge=False, header_style="bold")
-    for column in (2, 3, 4):
-        table.columns[column].justify = "right"
+    table = Table("kind", "name", "size", "file", "", "", box=None, pad_edge=False, header_style="bold")
+    table.columns[3].justify = "right"
     table.columns[-1].overflow = "fold"
-    for r in records:
-        size = "" if r["bytes"] is None else f"{r['bytes'] / 1e6:.0f} MB"
-        row = ("×".join(map(str, r["shape"])), str(r["train"]), str(r["test"]), size, r["state"], escape(r["where"]))
-        table.add_row(f"[bold]{r['name']}[/]", *row)
+    kinds = list(dict.fromkeys(r["kind"] for r in records))
+    before = ""
+    for r in sorted(records, key=lambda r: kinds.index(r["kind"])):
+        file = "" if r["bytes"] is None else _megabytes(r["bytes"])
+        row = (f"[bold]{r['name']}[/]", r["size"], file, r["state"], escape(r["where"]))
+        table.add_row(r["kind"] if r["kind"] != before else "", *row)
+        before = r["kind"]
     output.print(table, highlight=False)
     waiting = [r["name"] for r in records if r["state"] in ("obtainable", "installed")]
     if waiting:
         output.print(f"Fetch one with [bold]leadline data {waiting[0]}[/].", highlight=False)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{max(size / 1e3, 1):.0f} kB"
+
+
+def _size(d: Description) -> str:
+    """How much a dataset holds, in words."""
+    return d.size or f"{'×'.join(map(str, d.shape))}, {d.train:,} + {d.test:,}"
 
 
 def outcome(outcome: "Outcome", directory: Path, *, as_json: bool) -> None:

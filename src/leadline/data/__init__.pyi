@@ -11,6 +11,14 @@ from .generators.separable import separable_ball as separable_ball
 from .generators.tones import noisy_tones as noisy_tones
 from .randomness import generator as generator
 from .sources.catalogue import CATALOGUE as CATALOGUE
+from .sources.containers import (
+    Graph as Graph,
+    GraphSet as GraphSet,
+    PointCloud as PointCloud,
+    Series as Series,
+    Text as Text,
+    Volume as Volume,
+)
 from .sources.datasets import DataUnavailable as DataUnavailable, load as load
 from .sources.diabetes_data import diabetes as diabetes
 from .sources.digit_images import digits as digits, digits_split as digits_split

@@ -1,15 +1,15 @@
 """A network's size and work beside a human brain's: units, weights, weighted sums per second, silence."""
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 from jaxtyping import Array, PyTree
+
+from leadline._network import Apply
 
 
 class Brain(NamedTuple):
@@ -52,30 +52,23 @@ class Budget(NamedTuple):
         return self.multiply_adds * inputs_per_second
 
 
-def budget(model: PyTree, batch: Array, *, apply: Callable | None = None) -> Budget:
-    """Count a model's units, weights and multiply-adds per input, and measure how silent its hidden units are.
+def budget(apply: Apply, params: PyTree, batch: Array) -> Budget:
+    """Count a network's units, weights and multiply-adds per input, and measure how silent its hidden units are.
 
-    `model` is any Equinox module (or pytree of parameters) and `batch` an array of inputs along axis 0;
-    `apply(model, x)` maps one input, by default `model(x)`. The program that JAX traces is run once on the batch:
-    every matrix product and convolution that depends on the input counts, wherever it stands (loops of known length
-    included), and parameters-only products do not. Dropout is switched off.
+    The program that JAX traces is run once on the batch: every matrix product and convolution that depends on the input
+    counts, wherever it stands (loops of known length included), and parameters-only products do not.
 
+    >>> import equinox as eqx
+    >>> from leadline import as_apply
     >>> mlp = eqx.nn.MLP(4, 3, width_size=8, depth=1, key=jax.random.key(0))
-    >>> found = budget(mlp, jnp.ones((2, 4)))
+    >>> found = budget(*as_apply(mlp), jnp.ones((2, 4)))
     >>> found.units, found.weights, found.multiply_adds
     (11, 67, 56)
     """
     if np.ndim(batch) < 1 or np.shape(batch)[0] == 0:
         raise ValueError(f"The batch has shape {np.shape(batch)}; inputs must lie along a non-empty axis 0.")
-    model = eqx.nn.inference_mode(model)
-    parameters, static = eqx.partition(model, eqx.is_array)
-
-    def one(parameters, x):
-        whole = eqx.combine(parameters, static)
-        return whole(x) if apply is None else apply(whole, x)
-
-    leaves = jax.tree.leaves(parameters)
-    closed = jax.make_jaxpr(jax.vmap(one, (None, 0)))(parameters, jnp.asarray(batch))
+    leaves = jax.tree.leaves(params)
+    closed = jax.make_jaxpr(apply)(params, jnp.asarray(batch))
     tally = _Tally()
 
     @jax.jit
@@ -88,7 +81,7 @@ def budget(model: PyTree, batch: Array, *, apply: Callable | None = None) -> Bud
     examples = np.shape(batch)[0]
     return Budget(
         units=tally.units // examples,
-        weights=sum(leaf.size for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.inexact)),
+        weights=sum(leaf.size for leaf in leaves),
         multiply_adds=tally.multiply_adds // examples,
         silence=zeros / tally.read if tally.read else math.nan,
     )

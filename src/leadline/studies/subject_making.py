@@ -112,7 +112,7 @@ def as_subject(
         batch=past.batch if batch is None else batch,
     )
     subject = Subject(
-        name or network.name,
+        name or _name(model),
         apply,
         weights,
         Rows(seen.inputs[order], seen.targets[order]),
@@ -136,9 +136,14 @@ def _opened(model: Any, batched: bool | None = None) -> Network:
         raise BadInput(str(mistake)) from None
 
 
+def _name(model: Any) -> str:
+    module = _module(model)
+    return "function" if module is None else type(module).__name__
+
+
 def _module(model: Any) -> Any:
     """The network as it was given, without what was given beside it; None for a function."""
-    module = model[0] if isinstance(model, tuple) and not hasattr(model, "_fields") else model
+    module = model[0] if type(model) in (tuple, Network) else model
     return None if inspect.isfunction(module) else module
 
 

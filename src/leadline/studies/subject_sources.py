@@ -11,6 +11,7 @@ import numpy as np
 
 from leadline import data as datasets, training
 from leadline._messages import unknown
+from leadline.data.sources.catalogue import image_datasets
 from leadline.data.sources.datasets import say
 from leadline.evidence import BadInput
 from leadline.training import recipes
@@ -194,11 +195,13 @@ def _parts(wish: SubjectRequest, notice: Callable[[str], None]) -> Parts:
         found = _object(source)
         found = called(found, source) if callable(found) and _takes_nothing(found) else found
         return parts_of(found, source, seed=wish.seed)
-    if source in datasets.CATALOGUE:
+    if source in image_datasets():
         return parts_of(datasets.load(source, notice=notice), source)
     if Path(source).suffix:
         return read_parts(Path(source), wish.target, seed=wish.seed)
-    raise BadInput(unknown("dataset", source, datasets.CATALOGUE))
+    if source in datasets.CATALOGUE:
+        raise BadInput(f"{source} has no labelled images; a study takes {', '.join(image_datasets())} by name.")
+    raise BadInput(unknown("dataset", source, image_datasets()))
 
 
 def _object(place: str) -> Any:

@@ -112,7 +112,7 @@ def _digest(about: dict[str, Any]) -> str:
     computed = {
         "versions": {name: version(name) for name in _VERSIONED},
         "machine": [platform.machine(), jax.default_backend()],
-        "precision": [jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision],
+        "precision": [getattr(jax.config, flag) for flag in ("jax_enable_x64", "jax_default_matmul_precision")],
         "optimised": not jax.config.read("jax_disable_most_optimizations"),
     }
     try:

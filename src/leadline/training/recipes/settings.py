@@ -24,9 +24,9 @@ def setting(
 
 
 def _datasets() -> Iterable[str]:
-    from leadline.data import CATALOGUE
+    from leadline.data.sources.catalogue import image_datasets
 
-    return CATALOGUE
+    return image_datasets()
 
 
 def _activations() -> Iterable[str]:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, neurons
+from leadline import as_apply, data, neurons
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, exactly, instrument, model, reference
 from leadline.neurons.brain import BRAIN
 from leadline.neurons.hodgkin_huxley import Trace, spike_width
@@ -135,7 +135,7 @@ def brain_budget(
     build = _dense if architecture == "dense" else _convolutional
     network, weights, multiply_adds = build(width, depth, key)
     batch = jnp.asarray(data.digits().images[:32])
-    found = neurons.budget(network, batch)
+    found = neurons.budget(*as_apply(network), batch)
     units, zeros, read, hidden = 0, 0, 0, batch
     for step in _layers(network):
         weighted = isinstance(step, eqx.nn.Linear | eqx.nn.Conv2d)
