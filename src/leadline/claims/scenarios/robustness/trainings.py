@@ -18,7 +18,7 @@ TRAININGS = ("standard", "adversarial", "interval")
 @cache
 def adversarial_network(eps: float = EPS, epochs: int = 60, seed: int = 0) -> networks.MLP:
     """The MLP 64-128-128-10 trained on what 7 steps of PGD within ±eps find, pixels in [0, 1]."""
-    return _trained(robustness.adversarial_training, seed, eps=eps, epochs=epochs, low=0.0, high=1.0)
+    return _trained(robustness.adversarial_training, seed, eps=eps, epochs=epochs, box=robustness.Box(0.0, 1.0))
 
 
 @cache
@@ -38,14 +38,14 @@ def attacked_accuracy(
 ) -> np.ndarray:
     """Whether each test digit withstands PGD within ±eps, pixels in [0, 1]."""
     _, _, images, labels = data.digits_split()
-    options = {"num_steps": num_steps, "starts": starts, "key": key, "low": 0.0, "high": 1.0}
+    options = {"num_steps": num_steps, "starts": starts, "key": key, "box": robustness.Box(0.0, 1.0)}
     return ~np.asarray(robustness.pgd(digit_scores, net, images, labels, eps, **options).fooled)
 
 
 def certified_accuracy(net: networks.MLP, eps: float) -> np.ndarray:
     """Whether interval bounds certify each test digit within ±eps, pixels in [0, 1]."""
     _, _, images, labels = data.digits_split()
-    return np.asarray(robustness.certified(digit_scores, net, images, labels, eps, pixels=(0.0, 1.0)))
+    return np.asarray(robustness.certified(digit_scores, net, images, labels, eps, box=robustness.Box(0.0, 1.0)))
 
 
 def _trained(train: Callable, seed: int, **options: Any) -> networks.MLP:
