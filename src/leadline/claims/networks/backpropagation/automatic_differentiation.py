@@ -12,6 +12,7 @@ from leadline.claims.scenarios.networks.graph_pictures import graph_pair
 from leadline.evidence import Int, at_least, at_most, close, exactly, method
 from leadline.presentation import figure
 
+
 @method(sources=("sheet", "penn"))
 def autodiff_tape(key, nodes: Int(5, 200) = 40, rows: Int(1, 5) = 2, columns: Int(1, 5) = 3):
     r"""Automatic differentiation on a tape.
