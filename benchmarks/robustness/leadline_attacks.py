@@ -12,12 +12,14 @@ from . import EPS, STEP, STEPS
 
 def one_step(inputs: Inputs):
     arguments = _attacked(inputs)
-    return lambda: robustness.fgsm(*arguments, EPS, low=0.0, high=1.0).mean(axis=1)
+    return lambda: robustness.fgsm(*arguments, EPS, box=robustness.Box(0.0, 1.0)).mean(axis=1)
 
 
 def many_steps(inputs: Inputs):
     arguments = _attacked(inputs)
-    return lambda: robustness.pgd(*arguments, EPS, num_steps=STEPS, step_size=STEP, low=0.0, high=1.0).fooled.mean()
+    return lambda: robustness.pgd(
+        *arguments, EPS, num_steps=STEPS, step_size=STEP, box=robustness.Box(0.0, 1.0)
+    ).fooled.mean()
 
 
 def _scores(params, x):

@@ -145,8 +145,7 @@ def test_pgd_with_targets_a_budget_per_row_and_a_range(line, points):
         num_steps=10,
         starts=2,
         key=jax.random.key(1),
-        low=0.0,
-        high=1.0,
+        box=robustness.Box(0.0, 1.0),
         loss="targeted",
     )
     inputs = np.asarray(found.inputs)

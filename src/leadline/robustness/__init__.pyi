@@ -24,6 +24,7 @@ from .certificates.lipschitz_certificates import (
     lipschitz_bracket as lipschitz_bracket,
     lipschitz_radii as lipschitz_radii,
 )
+from .input_boxes import Box as Box
 from .linear_distances import boundary_distances as boundary_distances
 from .linear_heads import check_head as check_head
 from .loss_brackets import robust_loss_bracket as robust_loss_bracket

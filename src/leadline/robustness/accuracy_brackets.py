@@ -12,6 +12,7 @@ from .attacks.gradient_attacks import Inputs, Labels, Scores, fgsm, pgd
 from .attacks.norm_projections import p_norm
 from .certificates.interval_bounds import NoIntervalRule
 from .certificates.interval_certificates import interval_radii
+from .input_boxes import EVERYWHERE, Box
 
 
 class AccuracyBracket(NamedTuple):
@@ -49,8 +50,7 @@ def accuracy_bracket(
     eps: Float[np.ndarray, " m"],
     *,
     key: PRNGKeyArray,
-    low: float = -math.inf,
-    high: float = math.inf,
+    box: Box = EVERYWHERE,
     num_steps: int = 20,
     starts: int = 2,
 ) -> AccuracyBracket:
@@ -70,16 +70,15 @@ def accuracy_bracket(
     start = np.asarray(_decided(apply, params, x)) == np.asarray(labels)
     radii, inputs = np.where(start, np.inf, 0.0), np.array(x)
     for i, size in enumerate(eps):
-        one = fgsm(apply, params, x, labels, size, low=low, high=high)
-        many = pgd(apply, params, x, labels, size, num_steps=num_steps, starts=starts, key=key, low=low, high=high)
+        one = fgsm(apply, params, x, labels, size, box=box)
+        many = pgd(apply, params, x, labels, size, num_steps=num_steps, starts=starts, key=key, box=box)
         for row, found in ((0, one), (1, many.inputs)):
             kept[row, i] = np.asarray(_decided(apply, params, found)) == np.asarray(labels)
             length = np.minimum(np.asarray(p_norm((found - x).reshape(n, -1), math.inf)), size)
             better = ~kept[row, i] & (length < radii)
             radii[better], inputs[better] = length[better], np.asarray(found)[better]
-    pixels = (low, high) if math.isfinite(low) and math.isfinite(high) else None
     try:
-        sure, why = interval_radii(apply, params, x, labels, largest=float(eps[-1]), pixels=pixels), ""
+        sure, why = interval_radii(apply, params, x, labels, largest=float(eps[-1]), box=box), ""
     except NoIntervalRule as missing:
         sure, why = None, str(missing)
     return AccuracyBracket(eps, kept[0], kept[1], radii, inputs, sure, why)

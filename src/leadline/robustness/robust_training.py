@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from .attacks.gradient_attacks import Inputs, Labels, Scores, pgd
 from .certificates.interval_certificates import margin_bounds
+from .input_boxes import EVERYWHERE, Box
 
 RobustLoss = Callable[[Scores, PyTree, Array, Array, Array], Array]
 
@@ -30,12 +31,11 @@ class AttackedLoss(eqx.Module):
 
     inner: int
     p: float
-    low: float
-    high: float
+    box: Box
 
     def __call__(self, apply: Scores, params: PyTree, x: Array, y: Array, eps: Array) -> Float[Array, ""]:
         if self.inner:
-            found = pgd(apply, params, x, y, eps, p=self.p, num_steps=self.inner, low=self.low, high=self.high)
+            found = pgd(apply, params, x, y, eps, p=self.p, num_steps=self.inner, box=self.box)
             x = jax.lax.stop_gradient(found.inputs)
         return optax.softmax_cross_entropy_with_integer_labels(apply(params, x), y).mean()
 
@@ -44,10 +44,10 @@ class IntervalLoss(eqx.Module):
     """The mean cross-entropy of worst-case logits, mixed with a share `clean` of the plain one."""
 
     clean: float
-    pixels: tuple[float, float] | None
+    box: Box
 
     def __call__(self, apply: Scores, params: PyTree, x: Array, y: Array, eps: Array) -> Float[Array, ""]:
-        worst = worst_case_losses(apply, params, x, y, eps, self.pixels).mean()
+        worst = worst_case_losses(apply, params, x, y, eps, self.box).mean()
         if not self.clean:
             return worst
         plain = optax.softmax_cross_entropy_with_integer_labels(apply(params, x), y).mean()
@@ -68,8 +68,7 @@ def adversarial_training(
     p: float = math.inf,
     ramp: float = 0.0,
     rule: optax.GradientTransformation | None = None,
-    low: float = -math.inf,
-    high: float = math.inf,
+    box: Box = EVERYWHERE,
 ) -> RobustlyTrained:
     """Minimise the MEAN over the data of max_{‖η‖_p ≤ eps} cross-entropy(f(x + η), y) (Madry and others 2018).
 
@@ -84,7 +83,7 @@ def adversarial_training(
     >>> bool(trained.losses[2] < trained.losses[0])
     True
     """
-    loss = AttackedLoss(inner, p, low, high)
+    loss = AttackedLoss(inner, p, box)
     return train_robustly(apply, params, x, y, loss, eps=eps, key=key, epochs=epochs, batch=batch, ramp=ramp, rule=rule)
 
 
@@ -101,7 +100,7 @@ def interval_training(
     ramp: float = 0.5,
     clean: float = 0.5,
     rule: optax.GradientTransformation | None = None,
-    pixels: tuple[float, float] | None = None,
+    box: Box = EVERYWHERE,
 ) -> RobustlyTrained:
     """Minimise the mean cross-entropy of worst-case logits, z_k = upper bound of f_k - f_y over the box (z_y = 0).
 
@@ -115,13 +114,13 @@ def interval_training(
     >>> bool(jnp.isfinite(trained.losses).all())
     True
     """
-    loss = IntervalLoss(clean, pixels)
+    loss = IntervalLoss(clean, box)
     return train_robustly(apply, params, x, y, loss, eps=eps, key=key, epochs=epochs, batch=batch, ramp=ramp, rule=rule)
 
 
 @eqx.filter_jit
 def worst_case_losses(
-    apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Any, pixels: tuple[float, float] | None = None
+    apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Any, box: Box = EVERYWHERE
 ) -> Float[Array, " n"]:
     """The cross-entropy of the worst logits within interval bounds: log(1 + Σ_{k≠y} exp(-lower bound of f_y - f_k)).
 
@@ -130,7 +129,7 @@ def worst_case_losses(
     >>> float(worst_case_losses(lambda w, x: x @ w, jnp.eye(2), jnp.zeros((1, 2)), jnp.array([0]), 0.0)[0].round(4))
     0.6931
     """
-    margins = margin_bounds(apply, params, x, y, eps, pixels)
+    margins = margin_bounds(apply, params, x, y, eps, box)
     rest = jax.nn.logsumexp(jnp.where(jnp.isinf(margins) & (margins > 0), -jnp.inf, -margins), axis=1)
     return jnp.logaddexp(0.0, rest)
 

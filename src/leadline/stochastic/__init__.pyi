@@ -46,7 +46,7 @@ from .runs.sign_descent import (
     majority_vote as majority_vote,
     one_bit_sign as one_bit_sign,
 )
-from .schedules import power_schedule as power_schedule
+from .schedules import power_schedule as power_schedule, step_sizes as step_sizes
 from .sgd_bounds import (
     averaged_gap as averaged_gap,
     constant_step_bound as constant_step_bound,
@@ -54,7 +54,6 @@ from .sgd_bounds import (
     largest_constant_step as largest_constant_step,
     noise_floor as noise_floor,
 )
-from .step_schedules import step_sizes as step_sizes
 from .variance_reduction.control_variates import (
     controlled as controlled,
     controlled_mean as controlled_mean,

@@ -1,11 +1,13 @@
-"""Step-size schedules: which of Robbins and Monro's conditions a schedule meets."""
+"""Step-size schedules: η_t for every update of a run, and which of Robbins and Monro's conditions one meets."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from jaxtyping import Float
 
+Shape = Literal["constant", "harmonic", "power", "cosine", "drops", "warm-up"]
+STEP_SHAPES: tuple[str, ...] = get_args(Shape)
 _BORDER = 0.15  # a tail that is no pure power is not judged nearer than this to a border
 
 
@@ -32,6 +34,31 @@ def power_schedule(scale: float, exponent: float) -> Callable[[np.ndarray], np.n
     [2.0, 1.0]
     """
     return lambda t: scale * np.asarray(t, float) ** -exponent
+
+
+def step_sizes(
+    shape: str, eta: float, num_steps: int, *, delay: float = 1.0, power: float = 0.5, drops: int = 3, warm: float = 0.1
+) -> Float[np.ndarray, " steps"]:
+    """η_t, t = 0 … T−1: constant η; harmonic η d/(t + d) with delay d; power η (t+1)^−a; cosine η (1 + cos πt/T)/2;
+    `drops` halvings at equal distances; warm-up from 0 over the share `warm` of the run, then constant.
+
+    >>> step_sizes("harmonic", 1.0, 3).round(3).tolist(), step_sizes("drops", 1.0, 4).tolist()
+    ([1.0, 0.5, 0.333], [1.0, 0.5, 0.25, 0.125])
+    """
+    if shape not in STEP_SHAPES:
+        raise ValueError(f"step_sizes got '{shape}'; choose one of {', '.join(STEP_SHAPES)}.")
+    t = np.arange(num_steps)
+    if shape == "harmonic":
+        return eta * delay / (t + delay)
+    if shape == "power":
+        return power_schedule(eta, power)(t + 1)
+    if shape == "cosine":
+        return eta * (1 + np.cos(np.pi * t / max(num_steps, 1))) / 2
+    if shape == "drops":
+        return eta * 0.5 ** (t * (drops + 1) // max(num_steps, 1))
+    if shape == "warm-up":
+        return eta * np.minimum(1.0, (t + 1) / max(warm * num_steps, 1))
+    return np.full(num_steps, float(eta))
 
 
 def classify_schedule(schedule: Callable[[np.ndarray], np.ndarray], *, decades: int = 12) -> ScheduleClass:

@@ -31,6 +31,16 @@ class Settings(NamedTuple):
     split: bool = False
 
 
+class Problem(NamedTuple):
+    """A kernel that is asked for: f of one example, its parameters, the two batches (None: the same), and how."""
+
+    f: ExampleFunction
+    params: PyTree
+    x1: Array
+    x2: Array | None
+    settings: Settings
+
+
 def empirical_ntk(
     apply: Apply,
     params: PyTree,
@@ -53,8 +63,7 @@ def empirical_ntk(
     >>> empirical_ntk(lambda w, x: x @ w, jnp.ones(2), x).tolist()
     [[1.0, 1.0], [1.0, 2.0]]
     """
-    g, x1, x2 = checked_problem(apply, params, x1, x2)
-    return _matrices(g, params, x1, x2, checked_settings(budget, method, outputs))[0]
+    return _matrices(checked_problem(apply, params, x1, x2, checked_settings(budget, method, outputs)))[0]
 
 
 def layer_ntks(
@@ -74,8 +83,8 @@ def layer_ntks(
     >>> {path: part.tolist() for path, part in parts.items()}
     {"['a']": [[1.0, 0.0], [0.0, 0.0]], "['b']": [[0.0, 0.0], [0.0, 1.0]]}
     """
-    g, x1, x2 = checked_problem(apply, params, x1, x2)
-    parts = _matrices(g, params, x1, x2, checked_settings(budget, method, outputs)._replace(split=True))
+    settings = checked_settings(budget, method, outputs)._replace(split=True)
+    parts = _matrices(checked_problem(apply, params, x1, x2, settings))
     return dict(zip(leaf_paths(params), parts, strict=True))
 
 
@@ -84,7 +93,7 @@ def leaf_paths(params: PyTree) -> list[str]:
     return [jax.tree_util.keystr(path) or "params" for path, _ in jax.tree_util.tree_leaves_with_path(params)]
 
 
-def checked_problem(apply: Apply, params: PyTree, x1: Any, x2: Any) -> tuple[ExampleFunction, Array, Array | None]:
+def checked_problem(apply: Apply, params: PyTree, x1: Any, x2: Any, settings: Settings) -> Problem:
     """f of one example and the inputs as arrays; refuses what has no tangent kernel."""
     g, x1, _ = checked_function(apply, params, x1)
     if x2 is not None:
@@ -93,13 +102,12 @@ def checked_problem(apply: Apply, params: PyTree, x1: Any, x2: Any) -> tuple[Exa
             raise ValueError(
                 f"x1 has examples of shape {x1.shape[1:]} and x2 of {x2.shape[1:]}; give both the same shape."
             )
-    return g, x1, x2
+    return Problem(g, params, x1, x2, settings)
 
 
-def prepare(
-    f: ExampleFunction, params: PyTree, x1: Any, x2: Any, settings: Settings
-) -> tuple[Program, Structure, Routes, Sizes]:
+def prepare(problem: Problem) -> tuple[Program, Structure, Routes, Sizes]:
     """Trace f at one example, find its layers, and choose the routes."""
+    f, params, x1, x2, settings = problem
     leaves = jax.tree.leaves(params)
     program = traced_program(f, params, jax.ShapeDtypeStruct(x1.shape[1:], x1.dtype))
     structure = layer_structure(program)
@@ -119,13 +127,12 @@ def prepare(
 
 
 @eqx.filter_jit
-def _matrices(
-    f: ExampleFunction, params: PyTree, x1: Array, x2: Array | None, settings: Settings
-) -> tuple[Float[Array, "rows columns"], ...]:
-    program, _, routes, sizes = prepare(f, params, x1, x2, settings)
-    leaves = jax.tree.leaves(params)
-    matrix = {leaf: leaf if settings.split else 0 for leaf in range(len(leaves))}
-    return Assembly(program, routes, matrix, sizes.trace, sizes.symmetric).run(leaves, x1, x1 if x2 is None else x2)
+def _matrices(problem: Problem) -> tuple[Float[Array, "rows columns"], ...]:
+    program, _, routes, sizes = prepare(problem)
+    leaves, x1 = jax.tree.leaves(problem.params), problem.x1
+    matrix = {leaf: leaf if problem.settings.split else 0 for leaf in range(len(leaves))}
+    assembly = Assembly(program, routes, matrix, sizes.trace, sizes.symmetric)
+    return assembly.run(leaves, x1, x1 if problem.x2 is None else problem.x2)
 
 
 def checked_settings(budget: float, method: str, outputs: str) -> Settings:

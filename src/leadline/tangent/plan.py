@@ -81,8 +81,8 @@ def ntk_plan(
     >>> [leaf.route for leaf in plan.leaves]
     ['structured: dense', "structured: bias of ['W']", 'explicit: enters through mul']
     """
-    g, x1, x2 = checked_problem(apply, params, x1, x2)
-    program, _, routes, sizes = prepare(g, params, x1, x2, checked_settings(budget, method, outputs))
+    problem = checked_problem(apply, params, x1, x2, checked_settings(budget, method, outputs))
+    program, _, routes, sizes = prepare(problem)
     paths = leaf_paths(params)
     leaves = jax.tree.leaves(params)
     found = _leaf_routes(program, routes, sizes, paths, [leaf.size for leaf in leaves])

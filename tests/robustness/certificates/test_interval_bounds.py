@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.robustness import NoIntervalRule, interval_margins, interval_outputs
+from leadline.robustness import Box, NoIntervalRule, interval_margins, interval_outputs
 from leadline.robustness.certificates.interval_arithmetic import Interval, bilinear
 from leadline.robustness.certificates.interval_certificates import certified, interval_radii
 from leadline.robustness.certificates.interval_rules import RULES
@@ -229,7 +229,7 @@ def test_every_row_may_have_its_own_radius_and_pixels_limit_the_box(cases):
     y = np.asarray(two_layers(params, x)).argmax(1)
     sure = certified(two_layers, params, x, y, np.array([0.0, 9.0] * 3))
     assert sure.tolist() == [True, False] * 3
-    assert certified(two_layers, params, x, y, 9.0, pixels=(x.min(), x.min())).shape == (6,)
+    assert certified(two_layers, params, x, y, 9.0, box=Box(x.min(), x.min())).shape == (6,)
 
 
 def test_a_negative_radius_is_told(cases):

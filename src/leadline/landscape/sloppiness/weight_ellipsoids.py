@@ -5,20 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from leadline.kernels.features.neighbours import unit_ball_volume
+
 from .models.regression_models import RegressionModel
 
 Symmetric = Float[np.ndarray, "p p"]
-
-
-def unit_ball_volume(dim: int) -> float:
-    """V_p = π^{p/2}/Γ(p/2 + 1).
-
-    >>> round(unit_ball_volume(3), 6)  # 4π/3
-    4.18879
-    """
-    from scipy.special import gammaln
-
-    return float(np.exp(dim / 2 * np.log(np.pi) - gammaln(dim / 2 + 1)))
 
 
 def ellipsoid_volume(metric: Symmetric, level: float = 1.0) -> float:

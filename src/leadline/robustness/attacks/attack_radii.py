@@ -1,6 +1,5 @@
 """The smallest change of each input that an attack finds: an upper bound of its true radius."""
 
-import math
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -11,6 +10,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 
+from ..input_boxes import EVERYWHERE, Box
 from .deepfool_attack import deepfool
 from .gradient_attacks import Attack, AttackLoss, Inputs, Labels, Scores, pgd
 from .norm_projections import p_norm
@@ -36,8 +36,7 @@ def pgd_radii(
     num_steps: int = 20,
     starts: int = 1,
     key: PRNGKeyArray | None = None,
-    low: float = -math.inf,
-    high: float = math.inf,
+    box: Box = EVERYWHERE,
     loss: AttackLoss = "margin",
 ) -> AttackRadii:
     """Bisection over the budget of PGD, for each input its own: the smallest length at which it was fooled.
@@ -65,8 +64,7 @@ def pgd_radii(
             num_steps=num_steps,
             starts=starts,
             key=key,
-            low=low,
-            high=high,
+            box=box,
             loss=loss,
         )
         shorter, fooled, length = (np.asarray(part) for part in _shortened(apply, params, x, found.inputs, labels, p))
@@ -97,8 +95,7 @@ def smallest_radii(
     labels: Labels,
     *,
     p: float = 2.0,
-    low: float = -math.inf,
-    high: float = math.inf,
+    box: Box = EVERYWHERE,
     key: PRNGKeyArray | None = None,
     **options: Any,
 ) -> AttackRadii:
@@ -111,10 +108,10 @@ def smallest_radii(
     1.4
     """
     x, labels = jnp.asarray(x), jnp.asarray(labels)
-    quick = deepfool_radii(apply, params, x, labels, p=p, low=low, high=high)
+    quick = deepfool_radii(apply, params, x, labels, p=p, box=box)
     typical = np.median(quick.radii[np.isfinite(quick.radii)]) if np.isfinite(quick.radii).any() else 1.0
     first = np.where(np.isfinite(quick.radii) & (quick.radii > 0), quick.radii, typical or 1.0)
-    slow = pgd_radii(apply, params, x, labels, p=p, first=first, low=low, high=high, key=key, **options)
+    slow = pgd_radii(apply, params, x, labels, p=p, first=first, box=box, key=key, **options)
     return best_of(quick, slow)
 
 
@@ -125,8 +122,7 @@ def deepfool_radii(
     labels: Labels,
     *,
     p: float = 2.0,
-    low: float = -math.inf,
-    high: float = math.inf,
+    box: Box = EVERYWHERE,
     overshoot: float = 0.02,
 ) -> AttackRadii:
     """DeepFool's change of each input, shortened along its segment to x while the decision is still wrong.
@@ -137,7 +133,7 @@ def deepfool_radii(
     1.4
     """
     x, labels = jnp.asarray(x), jnp.asarray(labels)
-    found = deepfool(apply, params, x, p=p, low=low, high=high, overshoot=overshoot)
+    found = deepfool(apply, params, x, p=p, box=box, overshoot=overshoot)
     shorter, fooled, length = (np.asarray(part) for part in _shortened(apply, params, x, found.inputs, labels, p))
     return AttackRadii(np.where(fooled, length, np.inf), shorter)
 

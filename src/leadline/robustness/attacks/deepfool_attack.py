@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 from leadline.networks import dual_exponent
 
+from ..input_boxes import EVERYWHERE, Box
 from .gradient_attacks import Inputs, Scores
 from .norm_projections import p_norm, steepest_direction
 
@@ -36,14 +37,13 @@ def deepfool(
     p: float = 2.0,
     overshoot: float = 0.02,
     max_steps: int = 50,
-    low: float = -math.inf,
-    high: float = math.inf,
+    box: Box = EVERYWHERE,
 ) -> DeepFooled:
     """A small change of each input that changes its decision (Moosavi-Dezfooli and others 2016), for p = 2 or ∞.
 
     With y the decision at x: linearise f at x + η, go to the nearest tie, Δη = |f_k − f_y|/‖w_k‖_q · u, u the steepest
     direction of w_k = ∇f_k − ∇f_y, k the class with the least |f_k − f_y|/‖w_k‖_q; stop when the decision at
-    x + (1 + overshoot) η, clipped to [low, high], is not y, or after `max_steps` linearisations. One is exact for
+    x + (1 + overshoot) η, clipped to the box, is not y, or after `max_steps` linearisations. One is exact for
     linear f.
 
     >>> w = jnp.array([[3.0, 4.0], [0.0, 0.0]])
@@ -57,16 +57,16 @@ def deepfool(
         raise ValueError(
             f"deepfool got overshoot = {overshoot}; give one above 0, such as 0.02, to cross the boundary."
         )
-    return _walk(PatchConvolutions(apply), params, jnp.asarray(x), p, overshoot, jnp.asarray(max_steps), low, high)
+    return _walk(PatchConvolutions(apply), params, jnp.asarray(x), p, overshoot, jnp.asarray(max_steps), box)
 
 
 @eqx.filter_jit
-def _walk(apply, params, x, p, overshoot, max_steps, low, high) -> DeepFooled:
+def _walk(apply, params, x, p, overshoot, max_steps, box) -> DeepFooled:
     n = len(x)
     decided = jnp.argmax(apply(params, x), axis=1)
 
     def reached(eta: Array, factor: float) -> Array:
-        return jnp.clip(x + factor * eta.reshape(x.shape), low, high)
+        return box.clip(x + factor * eta.reshape(x.shape))
 
     def linearised(at: Array) -> tuple[Array, Array]:
         f, pull = jax.vjp(lambda inputs: apply(params, inputs), at)

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from leadline._arrays import namespace
 from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 
+from ..input_boxes import EVERYWHERE, Box
 from .norm_projections import project, random_in_ball, steepest_direction
 
 Scores = Callable[[PyTree, Array], Array]
@@ -73,12 +74,11 @@ def fgsm(
     labels: Labels,
     eps: Budget,
     *,
-    low: float = -math.inf,
-    high: float = math.inf,
+    box: Box = EVERYWHERE,
     loss: AttackLoss = "cross-entropy",
     p: float = math.inf,
 ) -> Float[Array, "n ..."]:
-    """x + eps · sign(∇ₓ loss), clipped to [low, high]: one step of ascent (Goodfellow and others 2015).
+    """x + eps · sign(∇ₓ loss), clipped to the box: one step of ascent (Goodfellow and others 2015).
 
     With another p the step is the steepest one of that norm. Optimal for scores linear in x; sign(0) = 0.
 
@@ -87,14 +87,14 @@ def fgsm(
     [[0.5, 0.5]]
     """
     x, labels, eps = _checked(x, labels, eps)
-    return _one_step(PatchConvolutions(apply), params, x, labels, eps, low, high, loss, p)
+    return _one_step(PatchConvolutions(apply), params, x, labels, eps, box, loss, p)
 
 
 @eqx.filter_jit
-def _one_step(apply, params, x, labels, eps, low, high, loss, p):
+def _one_step(apply, params, x, labels, eps, box, loss, p):
     _, slope, _ = _loss_and_slope(apply, params, x, labels, loss)
     eta = eps[:, None] * steepest_direction(slope, p)
-    return jnp.clip(x + eta.reshape(x.shape), low, high)
+    return box.clip(x + eta.reshape(x.shape))
 
 
 def pgd(
@@ -109,12 +109,11 @@ def pgd(
     step_size: Budget | None = None,
     starts: int = 1,
     key: PRNGKeyArray | None = None,
-    low: float = -math.inf,
-    high: float = math.inf,
+    box: Box = EVERYWHERE,
     loss: AttackLoss = "cross-entropy",
     onto: Callable = project,
 ) -> Attack:
-    """η ← Proj_eps(η + a d(∇ loss)), then x + η clipped to [low, high]; the best iterate of all starts is kept.
+    """η ← Proj_eps(η + a d(∇ loss)), then x + η clipped to the box; the best iterate of all starts is kept.
 
     d is the steepest direction of the p-norm (p = 1, 2, ∞), a = `step_size`, 2.5 eps/steps unless given. The first
     start is x itself, further ones are uniform in the ball, drawn by `key`. `eps` and `step_size` are numbers, or one
@@ -135,12 +134,12 @@ def pgd(
     )
     key = jax.random.key(0) if key is None else key
     return _ascend(
-        PatchConvolutions(apply), params, x, labels, eps, step_size, key, low, high, p, num_steps, starts, loss, onto
+        PatchConvolutions(apply), params, x, labels, eps, step_size, key, box, p, num_steps, starts, loss, onto
     )
 
 
 @eqx.filter_jit
-def _ascend(apply, params, x, labels, eps, step, key, low, high, p, steps, starts, loss, onto) -> Attack:
+def _ascend(apply, params, x, labels, eps, step, key, box, p, steps, starts, loss, onto) -> Attack:
     n, shape = len(x), x.shape
     eta = jnp.zeros((n, math.prod(shape[1:])), x.dtype)
     if starts > 1:
@@ -150,7 +149,7 @@ def _ascend(apply, params, x, labels, eps, step, key, low, high, p, steps, start
     labels, eps, step = (jnp.tile(a, starts) for a in (labels, eps, step))
 
     def clipped(eta: Array) -> Array:
-        return jnp.clip(x + eta.reshape(x.shape), low, high)
+        return box.clip(x + eta.reshape(x.shape))
 
     def ascend(state: tuple, _: None) -> tuple[tuple, Array]:
         at, kept, kept_fooled, kept_value, highest = state

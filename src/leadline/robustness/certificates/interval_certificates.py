@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PyTree
 
 from ..attacks.gradient_attacks import Budget, Inputs, Labels, Scores
+from ..input_boxes import EVERYWHERE, Box
 from .interval_arithmetic import Interval, centre_radius, growth, high_of, low_of
 from .interval_bounds import Line, Lines, Slot, evaluate, look_up, written_out
 
@@ -20,7 +21,7 @@ PRODUCTS = frozenset({"dot_general", "conv_general_dilated"})
 
 
 def margin_bounds(
-    apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Budget, pixels: tuple[float, float] | None = None
+    apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Budget, box: Box = EVERYWHERE
 ) -> Float[Array, "n k"]:
     """`interval_margins` without its own compilation, to be differentiated or compiled with something else."""
     dtype = jnp.result_type(*jax.tree.leaves(params))
@@ -38,9 +39,7 @@ def margin_bounds(
     constants = _constants(program, leaves, tail)
 
     def one(centre: Array, label: Array, radius: Array) -> Array:
-        low, high = centre - radius, centre + radius
-        if pixels is not None:
-            low, high = jnp.clip(low, *pixels), jnp.clip(high, *pixels)
+        low, high = box.clip(centre - radius), box.clip(centre + radius)
         env = evaluate(head, [*leaves, Interval(low, high)])
         value = look_up(env, wanted)
         if frontier is None:
@@ -53,18 +52,18 @@ def margin_bounds(
 
 
 @eqx.filter_jit
-def _margins(apply: Scores, params: PyTree, x: Array, y: Array, eps: Array, pixels: Any) -> Array:
-    return margin_bounds(apply, params, x, y, eps, pixels)
+def _margins(apply: Scores, params: PyTree, x: Array, y: Array, eps: Array, box: Box) -> Array:
+    return margin_bounds(apply, params, x, y, eps, box)
 
 
 def interval_margins(
-    apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Budget, *, pixels: tuple[float, float] | None = None
+    apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Budget, *, box: Box = EVERYWHERE
 ) -> Float[Array, "n k"]:
     """Sound lower bounds of f_y - f_k over the box |x' - x| ≤ eps, one row per input; +inf for k = y.
 
     Boxes are propagated through apply(params, batch) by `interval_outputs`; where it ends in an affine layer, this one
     acts on score differences, so that (w_y - w_k)·h is bounded and not each score alone (Gowal et al. 2018): exact for
-    linear models. `pixels` also keeps x' in that range. `eps` may differ from row to row.
+    linear models. x' also stays in `box`. `eps` may differ from row to row.
 
     >>> identity = lambda w, x: x @ w
     >>> bounds = interval_margins(identity, jnp.eye(2), jnp.array([[1.0, 0.0]]), jnp.array([0]), 0.25)
@@ -74,19 +73,19 @@ def interval_margins(
     _check(x, y, eps)
     dtype = jnp.result_type(*jax.tree.leaves(params))
     radii = np.broadcast_to(np.asarray(eps, dtype), np.shape(y))
-    limits = None if pixels is None else (float(pixels[0]), float(pixels[1]))
+    limits = Box(float(box.low), float(box.high))
     return _margins(apply, params, jnp.asarray(x, dtype), jnp.asarray(y), jnp.asarray(radii), limits)
 
 
 def certified(
-    apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Budget, *, pixels: tuple[float, float] | None = None
+    apply: Scores, params: PyTree, x: Inputs, y: Labels, eps: Budget, *, box: Box = EVERYWHERE
 ) -> Bool[Array, " n"]:
     """Whether interval bounds exclude that any |x' - x| ≤ eps (in every pixel) is classified otherwise than as y.
 
     >>> certified(lambda w, x: x @ w, jnp.eye(2), jnp.array([[1.0, 0.0]] * 2), jnp.array([0, 0]), jnp.array([0.4, 0.6]))
     Array([ True, False], dtype=bool)
     """
-    return jnp.all(interval_margins(apply, params, x, y, eps, pixels=pixels) > 0, axis=1)
+    return jnp.all(interval_margins(apply, params, x, y, eps, box=box) > 0, axis=1)
 
 
 def interval_radii(
@@ -97,7 +96,7 @@ def interval_radii(
     *,
     largest: float = 1.0,
     halvings: int = 20,
-    pixels: tuple[float, float] | None = None,
+    box: Box = EVERYWHERE,
 ) -> Float[np.ndarray, " n"]:
     """The largest radius (in the maximum norm) certified for each input, by bisection between 0 and `largest`.
 
@@ -110,7 +109,7 @@ def interval_radii(
     low, high = np.zeros(len(x)), np.full(len(x), float(largest))
     for _ in range(halvings):  # one compiled program
         middle = 0.5 * (low + high)
-        good = np.asarray(certified(apply, params, x, y, middle, pixels=pixels))
+        good = np.asarray(certified(apply, params, x, y, middle, box=box))
         low, high = np.where(good, middle, low), np.where(good, high, middle)
     return low
 

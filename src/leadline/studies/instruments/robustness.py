@@ -81,9 +81,9 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
 
     x, y, where = _right_rows(subject)
     low, high = subject.input_range
-    parts: list[NotApplicable] = []
+    box, parts = robustness.Box(low, high), []
     eps = (high - low) * np.array(SHARES)
-    bracket = robustness.accuracy_bracket(subject.apply, subject.params, x, y, eps, key=key, low=low, high=high)
+    bracket = robustness.accuracy_bracket(subject.apply, subject.params, x, y, eps, key=key, box=box)
     if bracket.certified is None:
         parts.append(
             NotApplicable("certified accuracy", f"interval bounds know every step of the network ({bracket.why})")
@@ -93,12 +93,11 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     noise = np.stack([subject.scores(m).argmax(axis=1) == y for m in moved])
 
     few = slice(0, FEWER)
-    options = {"low": low, "high": high}
-    quick = robustness.deepfool_radii(subject.apply, subject.params, x[few], y[few], **options)
+    quick = robustness.deepfool_radii(subject.apply, subject.params, x[few], y[few], box=box)
     reach = np.isfinite(quick.radii) & (quick.radii > 0)
     first = np.where(reach, quick.radii, (high - low) * math.sqrt(x[0].size) / 10)
     slow = robustness.pgd_radii(
-        subject.apply, subject.params, x[few], y[few], first=first, halvings=4, doublings=2, num_steps=15, **options
+        subject.apply, subject.params, x[few], y[few], first=first, halvings=4, doublings=2, num_steps=15, box=box
     )
     bound = subject.shared.lipschitz
     lipschitz = None

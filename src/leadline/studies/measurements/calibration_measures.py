@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from scipy.special import softmax
+from scipy.special import entr, softmax
 
 from leadline import bayes
 from leadline.bayes.calibration_tests import ReliabilityTable
@@ -184,7 +184,7 @@ def _uncertainty(
     at, tiny = np.arange(len(labels)), np.finfo(float).tiny
     paired["laplace"] = np.log(np.maximum(p[at, labels], tiny)) - np.log(np.maximum(averaged[at, labels], tiny))
     plain_noise = softmax(np.asarray(subject.scores(noise_inputs), float), axis=1)
-    entropies = [_entropy(part) for part in (averaged, on_noise, p, plain_noise)]
+    entropies = [entr(part).sum(1) for part in (averaged, on_noise, p, plain_noise)]
     paired["entropy"], paired["entropy_noise"] = entropies[:2]
     return Uncertainty(
         head.name,
@@ -201,10 +201,6 @@ def _uncertainty(
         float(np.abs(averaged - bayes.probit_average(means, covariances)).max()),
         *(float(e.mean()) for e in entropies),
     )
-
-
-def _entropy(p: np.ndarray) -> np.ndarray:
-    return -np.sum(p * np.log(np.maximum(p, np.finfo(float).tiny)), axis=1)
 
 
 def _of_regressor(subject: Subject, key: PRNGKeyArray) -> Measured:

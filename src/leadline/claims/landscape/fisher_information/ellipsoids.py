@@ -4,13 +4,13 @@ import numpy as np
 
 from leadline import data
 from leadline.evidence import Int, Real, at_most, claim, close, erratum, frequency, slope
+from leadline.kernels.features.neighbours import unit_ball_volume
 from leadline.landscape import sloppiness
 from leadline.landscape.sloppiness.weight_ellipsoids import (
     data_radii,
     ellipsoid_points,
     ellipsoid_volume as sloppiness_ellipsoid_volume,
     semi_axes,
-    unit_ball_volume,
 )
 from leadline.presentation import figure
 

@@ -90,7 +90,7 @@ def single_step_gap(key, eps: Real(0.1, 0.4) = 0.3, epochs: Int(20, 120) = 60, n
     line = softmax_regression()
     two = LinearScores(jnp.asarray(line.weights[[3, 8]]), jnp.asarray(line.bias[[3, 8]]))
     kept = LabelledImages(images[pair], (labels[pair] == 8).astype(int))
-    gaps, pixels = [], {"low": 0.0, "high": 1.0}
+    gaps, pixels = [], {"box": robustness.Box(0.0, 1.0)}
     for size in (0.05, 0.2):
         many = robustness.pgd(linear_rows, two, *kept, size, num_steps=10, **pixels)
         one = robustness.fgsm(linear_rows, two, *kept, size, **pixels)
@@ -127,8 +127,8 @@ def _both(net: networks.MLP, images: np.ndarray, labels: np.ndarray, grid: np.nd
     """Accuracies under FGSM and PGD, at each ε."""
     one, many = [], []
     for size in grid:
-        attacked = robustness.fgsm(digit_scores, net, images, labels, size, low=0.0, high=1.0)
+        attacked = robustness.fgsm(digit_scores, net, images, labels, size, box=robustness.Box(0.0, 1.0))
         one.append((decisions(net, attacked) == labels).mean())
-        found = robustness.pgd(digit_scores, net, images, labels, size, starts=3, key=key, low=0.0, high=1.0)
+        found = robustness.pgd(digit_scores, net, images, labels, size, starts=3, key=key, box=robustness.Box(0.0, 1.0))
         many.append(1 - np.asarray(found.fooled).mean())
     return np.array([one, many])

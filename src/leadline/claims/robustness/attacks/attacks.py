@@ -55,7 +55,7 @@ def fgsm(key, dim: Int(2, 10) = 8, eps: Real(0.01, 0.3, log=True) = 0.1, network
     noise = rng.choice([-1.0, 1.0], size=images.shape)
     hit, noisy = np.zeros((2, len(grid), len(labels)), bool)
     for i, size in enumerate(grid):
-        attacked = np.asarray(robustness.fgsm(digit_scores, net, images, labels, size, low=0.0, high=1.0))
+        attacked = np.asarray(robustness.fgsm(digit_scores, net, images, labels, size, box=robustness.Box(0.0, 1.0)))
         hit[i] = decisions(net, attacked) == labels
         noisy[i] = decisions(net, np.clip(images + size * noise, 0, 1)) == labels
     at = list(grid).index(eps)
@@ -93,7 +93,7 @@ def pgd(
     size = factor * eps
     net, (images, labels) = standard_network(network), test_images()
     aim = (labels + 1) % 10 if loss == "targeted" else labels
-    options = {"p": p, "low": 0.0, "high": 1.0, "loss": loss}
+    options = {"p": p, "box": robustness.Box(0.0, 1.0), "loss": loss}
 
     def attack(budget: float, step_size: float | None = None) -> Attack:
         found = robustness.pgd(
@@ -170,7 +170,7 @@ def projection_is_not_rescaling(
     wrong = close(end, 0.0, "concave loss, rescaling: last value, the maximum", atol=1e-3)
     yield erratum(wrong, of=top, by="eth", prints=form)
     net, (images, labels) = standard_network(network), test_images()
-    options = {"starts": 3, "key": key, "low": 0.0, "high": 1.0}
+    options = {"starts": 3, "key": key, "box": robustness.Box(0.0, 1.0)}
     losses = [robustness.pgd(digit_scores, net, images, labels, eps, onto=m, **options).loss for m in maps.values()]
     gain, what = losses[0] - losses[1], "digits: loss found with the projection, less that with rescaling"
     yield mean(gain, 0.0, what, side="at least").as_empirical()

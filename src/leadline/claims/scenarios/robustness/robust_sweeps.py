@@ -30,18 +30,18 @@ def clean_and_robust(
     """Clean accuracy (levels, seeds), that under PGD at 0.1, and clean accuracy (seeds,) of interval training."""
     x, y, test_x, test_y = (jnp.asarray(part) for part in images_of(name))
     x, test_x = x.astype(jnp.float32), test_x.astype(jnp.float32)
-    keys = jax.random.split(key, seeds)
+    keys, box = jax.random.split(key, seeds), robustness.Box(0.0, 1.0)
 
     def start(key: jax.Array) -> networks.MLP:
         return networks.MLP((x.shape[1], WIDTH, WIDTH, 10), "relu", dtype=jnp.float32, key=key)
 
     def measured(net: networks.MLP) -> tuple[jax.Array, jax.Array]:
-        found = robustness.pgd(digit_scores, net, test_x, test_y, 0.1, num_steps=20, low=0.0, high=1.0)
+        found = robustness.pgd(digit_scores, net, test_x, test_y, 0.1, num_steps=20, box=box)
         return (digit_scores(net, test_x).argmax(1) == test_y).mean(), 1 - found.fooled.mean()
 
     def attacked(key: jax.Array, eps: jax.Array) -> tuple[jax.Array, jax.Array]:
         found = robustness.adversarial_training(
-            digit_scores, start(key), x, y, eps=eps, epochs=epochs, inner=5, low=0.0, high=1.0, ramp=0.3, key=key
+            digit_scores, start(key), x, y, eps=eps, epochs=epochs, inner=5, box=box, ramp=0.3, key=key
         )
         return measured(found.params)
 

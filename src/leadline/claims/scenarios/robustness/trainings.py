@@ -17,19 +17,15 @@ TRAININGS = ("standard", "adversarial", "interval")
 @cache
 def adversarial_network(eps: float = EPS, epochs: int = 60, seed: int = 0) -> networks.MLP:
     """The MLP 64-128-128-10 trained on what 7 steps of PGD within ±eps find, pixels in [0, 1]."""
-    options = {"eps": eps, "epochs": epochs, "low": 0.0, "high": 1.0}
-    return training.remembered(
-        _robust_training, untrained_network(dtype=float), method="adversarial", seed=seed, options=options
-    )
+    like = untrained_network(dtype=float)
+    return training.remembered(_robust_training, like, method="adversarial", eps=eps, epochs=epochs, seed=seed)
 
 
 @cache
 def interval_network(eps: float = EPS, epochs: int = 100, seed: int = 0) -> networks.MLP:
     """The same trained on worst-case logits over ±eps, which grows from 0 during the first half."""
-    options = {"eps": eps, "epochs": epochs}
-    return training.remembered(
-        _robust_training, untrained_network(dtype=float), method="interval", seed=seed, options=options
-    )
+    like = untrained_network(dtype=float)
+    return training.remembered(_robust_training, like, method="interval", eps=eps, epochs=epochs, seed=seed)
 
 
 def trained_for(method: str, seed: int = 0) -> networks.MLP:
@@ -43,19 +39,23 @@ def attacked_accuracy(
 ) -> np.ndarray:
     """Whether each test digit withstands PGD within ±eps, pixels in [0, 1]."""
     _, _, images, labels = data.digits_split()
-    options = {"num_steps": num_steps, "starts": starts, "key": key, "low": 0.0, "high": 1.0}
+    options = {"num_steps": num_steps, "starts": starts, "key": key, "box": robustness.Box(0.0, 1.0)}
     return ~np.asarray(robustness.pgd(digit_scores, net, images, labels, eps, **options).fooled)
 
 
 def certified_accuracy(net: networks.MLP, eps: float) -> np.ndarray:
     """Whether interval bounds certify each test digit within ±eps, pixels in [0, 1]."""
     _, _, images, labels = data.digits_split()
-    return np.asarray(certified(digit_scores, net, images, labels, eps, pixels=(0.0, 1.0)))
+    return np.asarray(certified(digit_scores, net, images, labels, eps, box=robustness.Box(0.0, 1.0)))
 
 
-def _robust_training(method: str, seed: int, options: dict) -> networks.MLP:
-    train = robustness.adversarial_training if method == "adversarial" else robustness.interval_training
+def _robust_training(method: str, eps: float, epochs: int, seed: int) -> networks.MLP:
     start = networks.MLP((64, 128, 128, 10), "relu", dtype=jnp.float32, key=jax.random.key(seed))
     images, labels, *_ = data.digits_split()
-    found = train(digit_scores, start, images, labels, key=jax.random.key(seed + 1000), **options)
+    given = (digit_scores, start, images, labels)
+    options = {"eps": eps, "epochs": epochs, "key": jax.random.key(seed + 1000)}
+    if method == "adversarial":
+        found = robustness.adversarial_training(*given, box=robustness.Box(0.0, 1.0), **options)
+    else:
+        found = robustness.interval_training(*given, **options)
     return jax.tree.map(lambda a: a.astype(jnp.float64), found.params)

@@ -6,7 +6,7 @@ import numpy as np
 from leadline import data, stochastic
 from leadline.evidence import Int, OneOf, Real, close, exactly, mean, method, slope
 from leadline.presentation import figure
-from leadline.stochastic.step_schedules import STEP_SHAPES
+from leadline.stochastic.schedules import STEP_SHAPES
 
 
 def regression(rng, samples, dimension, noise=1.0):
