@@ -26,7 +26,7 @@ def prepare(threads: int, memory: int, cache: str) -> None:
     import jax
 
     jax.config.update("jax_compilation_cache_dir", cache)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # most of an entry's programs are tiny
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 

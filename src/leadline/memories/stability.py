@@ -42,8 +42,13 @@ def measure_stability(
     check_signs(patterns, "The patterns")
     patterns = jnp.asarray(patterns, network.bias.dtype)
     fields = network.fields(patterns)
+    return Stability(*_stability(patterns, fields))
+
+
+@jax.jit
+def _stability(patterns: Float[Array, "n d"], fields: Float[Array, "n d"]) -> tuple[Array, Array, Array]:
     stays = sgn(fields) == patterns
-    return Stability(stays.all(axis=1), stays.mean(axis=1, dtype=fields.dtype), (patterns * fields).min(axis=1))
+    return stays.all(axis=1), stays.mean(axis=1, dtype=fields.dtype), (patterns * fields).min(axis=1)
 
 
 def flip_signs(
@@ -55,7 +60,11 @@ def flip_signs(
     >>> flip_signs(jnp.ones(4), 1.0, key=jax.random.key(0)).tolist()
     [-1.0, -1.0, -1.0, -1.0]
     """
-    states = jnp.asarray(states)
+    return _flip(jnp.asarray(states), probability, key)
+
+
+@jax.jit
+def _flip(states: Num[Array, "*batch d"], probability: Float[Array, ""], key: PRNGKeyArray) -> Num[Array, "*batch d"]:
     return jnp.where(jax.random.bernoulli(key, probability, states.shape), -states, states)
 
 
@@ -68,9 +77,13 @@ def flip_exactly(
     >>> float(flip_exactly(jnp.ones(10), jnp.array(3), key=jax.random.key(0)).sum())
     4.0
     """
-    states = jnp.asarray(states)
+    return _flip_ranks(jnp.asarray(states), jnp.asarray(counts), key)
+
+
+@jax.jit
+def _flip_ranks(states: Num[Array, "*batch d"], counts: Int[Array, "*batch"], key: PRNGKeyArray) -> Array:
     rank = jnp.argsort(jax.random.uniform(key, states.shape), axis=-1)
-    return jnp.where(rank < jnp.asarray(counts)[..., None], -states, states)
+    return jnp.where(rank < counts[..., None], -states, states)
 
 
 def basin_radius(

@@ -1,5 +1,8 @@
 """Two rules that store patterns of signs in the weights of a Hopfield network."""
 
+from functools import partial
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
@@ -38,9 +41,7 @@ def hebbian(patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool = F
     >>> hebbian(jnp.array([[1.0, -1.0], [1.0, 1.0], [1.0, 1.0]])).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
-    patterns = _as_patterns(patterns)
-    weights = patterns.T @ patterns / patterns.shape[1]
-    return weights if self_coupling else jnp.fill_diagonal(weights, 0, inplace=False)
+    return _products(_as_patterns(patterns), self_coupling) / patterns.shape[1]
 
 
 def add_pattern(weights: Float[Array, "d d"], pattern: Num[Array | np.ndarray, " d"]) -> Float[Array, "d d"]:
@@ -82,8 +83,13 @@ def projection(patterns: Num[Array | np.ndarray, "n d"], *, self_coupling: bool 
     >>> (patterns @ projection(patterns, self_coupling=True)).round(3).tolist()
     [[1.0, 1.0, 1.0, -1.0], [1.0, 1.0, 1.0, 1.0]]
     """
-    basis = _orthonormal_rows(patterns)
-    weights = basis.T @ basis
+    return _products(_orthonormal_rows(patterns), self_coupling)
+
+
+@partial(jax.jit, static_argnums=1)
+def _products(rows: Float[Array, "n d"], self_coupling: bool) -> Float[Array, "d d"]:
+    """sum_t x_t x_tᵀ, with a diagonal of 0 unless `self_coupling`."""
+    weights = rows.T @ rows
     return weights if self_coupling else jnp.fill_diagonal(weights, 0, inplace=False)
 
 
@@ -95,8 +101,12 @@ def _as_patterns(patterns: Num[Array | np.ndarray, "n d"]) -> Float[Array, "n d"
 
 def _hebbian_term(weights: Float[Array, "d d"], pattern: Num[Array | np.ndarray, " d"]) -> Float[Array, "d d"]:
     check_signs(pattern, "The pattern")
-    pattern = jnp.asarray(pattern, weights.dtype)
-    return (jnp.outer(pattern, pattern) - jnp.eye(len(pattern), dtype=weights.dtype)) / len(pattern)
+    return _outer_term(jnp.asarray(pattern, weights.dtype))
+
+
+@jax.jit
+def _outer_term(x: Float[Array, " d"]) -> Float[Array, "d d"]:
+    return (jnp.outer(x, x) - jnp.eye(len(x), dtype=x.dtype)) / len(x)
 
 
 def _orthonormal_rows(patterns: Num[Array | np.ndarray, "n d"]) -> Float[Array, "n d"]:

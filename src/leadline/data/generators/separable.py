@@ -35,16 +35,15 @@ def separable_ball(samples: int, dim: int, margin: float, *, key: PRNGKeyArray) 
         raise ValueError(f"separable_ball got samples={samples}, dim={dim}; both must be at least 1.")
     if not 0.0 <= margin < 1.0:
         raise ValueError(f"separable_ball got margin={margin}; points of the unit ball need 0 <= margin < 1.")
-    return _separable_ball(samples, dim, margin, key)
+    return _separable_ball(samples, dim, _cap_heights(samples, float(dim), margin, key), key)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _separable_ball(samples: int, dim: int, margin: Float[Array, ""], key: PRNGKeyArray) -> SeparableSample:
-    key_direction, key_sign, key_height, key_rest, key_radius = jax.random.split(key, 5)
+def _separable_ball(samples: int, dim: int, s: Float[Array, " n"], key: PRNGKeyArray) -> SeparableSample:
+    key_direction, key_sign, _, key_rest, key_radius = jax.random.split(key, 5)
     u = jax.random.normal(key_direction, (dim,))
     u = u / jnp.linalg.norm(u)
     y = jax.random.rademacher(key_sign, (samples,), u.dtype)
-    s = _cap_heights(samples, dim, margin, key_height)
     if dim == 1:
         return SeparableSample((y * s)[:, None] * u, y, u)
     rest = jax.random.normal(key_rest, (samples, dim))
@@ -54,13 +53,17 @@ def _separable_ball(samples: int, dim: int, margin: Float[Array, ""], key: PRNGK
     return SeparableSample(rest + (y * s)[:, None] * u, y, u)
 
 
-def _cap_heights(samples: int, dim: int, margin: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, " n"]:
+@partial(jax.jit, static_argnums=0)  # compiled once for all dimensions: it takes most of the time
+def _cap_heights(
+    samples: int, dim: Float[Array, ""], margin: Float[Array, ""], key: PRNGKeyArray
+) -> Float[Array, " n"]:
     """Exact draws of s with density ~ (1 - s²)^((d-1)/2) on [margin, 1], by rejection.
 
     Small caps (margin² d ≥ 1): with v = (1 - s²)/(1 - margin²), propose v = U^(2/(d+1)) and accept with
     probability margin/s. Large ones: propose |N(0, 1/d)| and accept in proportion to the density ratio, whose
     largest value is at s² = 1/d. Where the two meet, both accept a good part of the proposals.
     """
+    key = jax.random.split(key, 5)[2]
     a = (dim - 1) / 2
     small_cap = margin**2 * dim >= 1
 

@@ -44,8 +44,14 @@ def gaussian_expectation(f: Callable, variance: float | np.ndarray) -> Float[np.
     return np.asarray(np.asarray(f(jnp.asarray(np.sqrt(q)[..., None] * z)), float) @ w)
 
 
-def _slope(phi: Callable) -> Callable:
-    return lambda z: jax.jvp(phi, (z,), (jnp.ones_like(z),))[1]
+@lru_cache
+def _squared(phi: str) -> Callable:
+    return jax.jit(lambda z: activation(phi)(z) ** 2)
+
+
+@lru_cache
+def _squared_slope(phi: str) -> Callable:
+    return jax.jit(lambda z: jax.jvp(activation(phi), (z,), (jnp.ones_like(z),))[1] ** 2)
 
 
 def length_map(
@@ -56,7 +62,7 @@ def length_map(
     >>> round(float(length_map(3.0, "relu", 2**0.5)), 6)
     3.0
     """
-    return np.asarray(gain**2 * gaussian_expectation(lambda z: activation(phi)(z) ** 2, variance) + bias_scale**2)
+    return np.asarray(gain**2 * gaussian_expectation(_squared(phi), variance) + bias_scale**2)
 
 
 def gradient_factor(variance: float | np.ndarray, phi: str, gain: float) -> Float[np.ndarray, "..."]:
@@ -67,7 +73,7 @@ def gradient_factor(variance: float | np.ndarray, phi: str, gain: float) -> Floa
     >>> round(float(gradient_factor(5.0, "relu", 1.2)), 4)
     0.72
     """
-    return np.asarray(gain**2 * gaussian_expectation(lambda z: _slope(activation(phi))(z) ** 2, variance))
+    return np.asarray(gain**2 * gaussian_expectation(_squared_slope(phi), variance))
 
 
 def length_fixed_point(phi: str, gain: float, bias_scale: float = 0.0, start: float = 1.0) -> float:

@@ -16,7 +16,11 @@ def binary_symmetric_channel(
     """
     if not 0 <= eps <= 1:
         raise ValueError(f"The flip probability eps must lie between 0 and 1, and is {eps}.")
-    bits = jnp.asarray(bits)
+    return _flip(jnp.asarray(bits), eps, key)
+
+
+@jax.jit
+def _flip(bits: Integer[Array, "*shape"], eps: Float[Array, ""], key: PRNGKeyArray | UInt32[Array, "2"]) -> Array:
     return bits ^ jax.random.bernoulli(key, eps, bits.shape).astype(bits.dtype)
 
 
@@ -26,7 +30,11 @@ def binary_entropy(p: Float[Array | np.ndarray, "*shape"] | float) -> Float[Arra
     >>> float(binary_entropy(0.5))
     1.0
     """
-    p = jnp.asarray(p)
+    return _entropy(jnp.asarray(p))
+
+
+@jax.jit
+def _entropy(p: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return -(jax.scipy.special.xlogy(p, p) + jax.scipy.special.xlog1py(1 - p, -p)) / jnp.log(2.0)
 
 

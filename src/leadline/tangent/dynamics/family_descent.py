@@ -51,10 +51,12 @@ def train_family(
     weights, heads, losses, steps = _family(
         networks[0].phi, max_steps, *_padded(networks), rates, jnp.asarray(x), jnp.asarray(y), until
     )
+    weights, heads, losses, steps = map(np.asarray, (weights, heads, losses, steps))  # slices of these compile nothing
     found = []
     for i, n in enumerate(networks):
-        end = eqx.tree_at(lambda t: (t.weight, t.head), n, (weights[i, : n.width], heads[i, : n.width] / n.scale))
-        history = np.asarray(losses[i, : int(steps[i]) + 1])
+        own = jnp.asarray(weights[i, : n.width]), jnp.asarray(heads[i, : n.width] / n.scale)
+        end = eqx.tree_at(lambda t: (t.weight, t.head), n, own)
+        history = losses[i, : int(steps[i]) + 1]
         found.append(FamilyRun(end, int(steps[i]), bool(history[-1] <= until * history[0]), history))
     return found
 

@@ -41,7 +41,7 @@ class Runs:
         each: int = 16,
         timeout: float = 120.0,
         memory: int | None = None,
-        patience: float = 5.0,
+        patience: float = 20.0,
         modules: tuple[str, ...] = _CLAIMS,
     ):
         self._known, self._slots, self._waiting, self._each = known, slots, waiting, each

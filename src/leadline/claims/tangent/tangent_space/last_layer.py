@@ -28,7 +28,7 @@ def _many_outputs(weights, heads, x, activation: str):
 def lecun_two_layer(
     key,
     dim: Int(1, 50) = 5,
-    width: Int(1, 500) = 60,
+    width: Int(1, 200) = 60,
     activation: OneOf(*SMOOTH) = "tanh",
     length: Real(0.1, 5.0, log=True) = 1.0,
     networks_drawn: Int(500, 5000) = 2000,
