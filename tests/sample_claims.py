@@ -97,6 +97,18 @@ def sample_raises(key):
 
 
 @claim()
+def sample_works(key, seconds: Real(0.1, 600) = 600.0):
+    r"""Sample works.
+
+    It uses the processor, and does not wait.
+    """
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    yield exactly(1, 1, "nothing")
+
+
+@claim()
 def sample_sleeps(key):
     r"""Sample sleeps.
 

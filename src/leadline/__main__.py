@@ -2,9 +2,18 @@
 
 
 def main() -> None:
-    from leadline.cli.app import run
+    import signal
+    import sys
 
-    run()
+    try:
+        from leadline.cli.app import run
+
+        run()
+    except KeyboardInterrupt:  # while this was imported, before `run` listens
+        print("leadline: stopped.", file=sys.stderr)
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is ending; nothing is left to interrupt
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import time
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
 
-from leadline.evidence import Finding, Task, Verdict, Workers, entry, run_entry, run_tasks
+from leadline.evidence import Finding, Task, Verdict, Workers, entry, run_entry, run_tasks, runner
 from leadline.evidence.worker import perform
 
 
@@ -29,7 +29,9 @@ def eventful():
         "sample-silent",
         "sample-raises-what-cannot-be-sent",
     )
-    return findings(*ids, jobs=2, timeout=8, memory=2 * 2**30)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "IDLE_FACTOR", 1)
+        return findings(*ids, jobs=2, timeout=8, memory=2 * 2**30)
 
 
 def test_every_task_has_a_finding_whatever_happened_to_the_others(eventful):
@@ -57,7 +59,21 @@ def test_an_exception_that_cannot_be_sent_is_reported_in_words(eventful):
 
 
 def test_a_time_out_names_the_limit(eventful):
-    assert "stopped after 8 s" in eventful["sample-sleeps"].error
+    assert "stopped after 8 s, its time limit" in eventful["sample-sleeps"].error
+
+
+def test_work_is_stopped_by_the_processors_clock(monkeypatch):
+    monkeypatch.setattr(runner, "IDLE_FACTOR", 1000)
+    found = findings("sample-works", "sample-holds", timeout=3)
+    assert "stopped after 3 s of processor time" in found["sample-works"].error
+    assert found["sample-holds"].as_expected
+
+
+def test_a_limit_is_of_one_task_and_leaves_those_after_it_theirs():
+    """Three tasks of one worker, each of which uses more than a third of its limit."""
+    tasks = [Task.of(entry("sample-works"), {"seconds": 2.0}, seed) for seed in range(3)]
+    found = list(run_tasks(tasks, jobs=1, timeout=5))
+    assert [f.error for f in found] == ["", "", ""]
 
 
 def test_too_little_memory_is_said(eventful):

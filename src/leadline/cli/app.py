@@ -20,6 +20,7 @@ from .commands.stress import stress
 from .commands.study import study
 from .commands.train import Stopped, train
 from .commands.wide import wide
+from .interrupts import Interrupts
 
 _INTERRUPTED = 130
 _MOST = 1000  # characters of a sentence, whatever a user typed
@@ -49,29 +50,40 @@ app.command()(stress)
 
 
 def run() -> None:
-    """Run the command line; a user's mistake is one sentence on stderr and exit code 2."""
+    """Run the command line; a user's mistake is one sentence on stderr and exit code 2, Ctrl-C one and 130."""
+    with Interrupts() as interrupts:
+        code, told = _outcome(interrupts)
+        interrupts.ignore()
+        if code == _INTERRUPTED:
+            told = told or "stopped; the same command goes on from here."
+        if told:
+            print(f"leadline: {told}", file=sys.stderr)
+        sys.exit(code)
+
+
+def _outcome(interrupts: Interrupts) -> tuple[int, str]:
+    """The exit code of the command, and what is to be said of it."""
     from leadline._messages import BadInput
 
     try:
         if sys.argv[-1:] == ["--"]:
             raise BadInput("-- is followed by nothing; leave it out, or say what comes after it.")
-        code = app(standalone_mode=False) or 0
+        return app(standalone_mode=False) or 0, ""  # Typer turns Ctrl-C into an exit code without a word
     except typer.Exit as leave:
-        code = leave.exit_code
+        return leave.exit_code, ""
     except (BadInput, TyperException) as mistake:
-        print(f"leadline: {_sentence(mistake)}", file=sys.stderr)
-        code = 2
+        return (_INTERRUPTED, "") if interrupts.came else (2, _sentence(mistake))
     except Stopped as stop:
-        print(f"leadline: {stop}", file=sys.stderr)
-        sys.exit(_INTERRUPTED)
+        return _INTERRUPTED, str(stop)
     except (KeyboardInterrupt, typer.Abort):
-        code = _INTERRUPTED
+        return _INTERRUPTED, ""
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    if code == _INTERRUPTED:  # Typer turns Ctrl-C into this exit code without a word
-        print("leadline: stopped; the same command goes on from here.", file=sys.stderr)
-    sys.exit(code)
+        return 0, ""
+    except Exception:
+        if interrupts.came:  # a library made an exception of its own of it
+            return _INTERRUPTED, ""
+        raise
 
 
 def _sentence(mistake: Exception) -> str:

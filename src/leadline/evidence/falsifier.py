@@ -56,11 +56,14 @@ def falsify(
     with Workers(jobs) as workers:
         search = Search(entry, workers.run, budget=budget, seed=seed, progress=progress)
         searchers = [threading.Thread(target=search.work, args=(i,), daemon=True) for i in range(jobs)]
-        for thread in searchers:
-            thread.start()
-        for thread in searchers:
-            while thread.is_alive():  # joining in short turns keeps Ctrl-C working
-                thread.join(0.2)
+        try:
+            for thread in searchers:
+                thread.start()
+            for thread in searchers:
+                while thread.is_alive():  # joining in short turns keeps Ctrl-C working
+                    thread.join(0.2)
+        finally:
+            search.stop()  # before the workers are: a searcher that is interrupted asks for no other run
     return search.falsification
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, TimeoutError as TaskTimeout, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from leadline.data.sources.cache import cache_directory
 
@@ -18,6 +18,29 @@ from .registry import Entry
 
 _POLL_SECONDS = 0.1
 _SLOW_FACTOR = 10
+IDLE_FACTOR = 30  # a worker that waits, for the processor or for anything else, has so many times its limit
+
+
+class Limit(NamedTuple):
+    """The seconds that a task may take, of the processor's time (None: any) and by the clock on the wall."""
+
+    processor: float | None
+    clock: float
+
+    @classmethod
+    def of_work(cls, seconds: float) -> "Limit":
+        """So much of a processor, however long that takes on a busy machine; but not for ever."""
+        return cls(seconds, IDLE_FACTOR * seconds)
+
+    @property
+    def passed(self) -> str:
+        """What to say of a task that worked too long."""
+        return f"stopped after {self.processor or self.clock:g} s of processor time, its limit"
+
+    @property
+    def waited(self) -> str:
+        """What to say of a task that was not at an end when the clock said so."""
+        return f"stopped after {self.clock:g} s, its time limit"
 
 
 @dataclass(frozen=True)
@@ -42,9 +65,9 @@ class Task:
         """What a finding of this task must have been made with to be taken for one made now."""
         return versions(self.entry.module)
 
-    def limit(self, timeout: float) -> float:
-        """The seconds this task may take where `timeout` is what an ordinary one may."""
-        return timeout * (_SLOW_FACTOR if self.entry.slow else 1)
+    def limit(self, timeout: float) -> Limit:
+        """What this task may take where an ordinary one may take `timeout` seconds of processor time."""
+        return Limit.of_work(timeout * (_SLOW_FACTOR if self.entry.slow else 1))
 
     def failed(self, error: str, seconds: float = 0.0) -> Finding:
         return Finding(self.entry.id, self.parameters, self.seed, error=error, seconds=seconds, versions=self.versions)
@@ -56,7 +79,7 @@ class Workers(contextlib.AbstractContextManager):
     def __init__(self, jobs: int = 1, *, memory: int | None = None):
         from pebble import ProcessPool
 
-        self._jobs = jobs
+        self._jobs, self._stopped = jobs, False
         self._pool = ProcessPool(
             max_workers=jobs,
             context=multiprocessing.get_context("spawn"),
@@ -66,17 +89,27 @@ class Workers(contextlib.AbstractContextManager):
 
     def start(self, modules: Sequence[str]) -> None:
         """Let the processes start now, and import these modules until there is a task."""
-        for _ in range(self._jobs):
-            self._pool.schedule(worker.load, args=(modules,))
+        with worker.without_interrupts():
+            for _ in range(self._jobs):
+                self._pool.schedule(worker.load, args=(modules,))
 
-    def submit(self, task: Task, timeout: float) -> Any:
+    def submit(self, task: Task, limit: Limit) -> Any:
         """A future of the task's finding in JSON; cancelling it ends the worker at once."""
         arguments = (task.entry.module, task.entry.id, task.parameters, task.seed)
-        return self._pool.schedule(worker.perform, args=arguments, timeout=timeout)
+        options = {"limit": limit.processor}
+        with worker.without_interrupts():  # the first task starts the processes, and the threads that start others
+            return self._pool.schedule(worker.perform, args=arguments, kwargs=options, timeout=limit.clock)
 
-    def run(self, task: Task, timeout: float) -> Finding:
-        """The task's finding; a crash, a time-out or a lack of memory is its error."""
-        return collect(self.submit(task, timeout), task, timeout)
+    def run(self, task: Task, seconds: float) -> Finding:
+        """The task's finding, within so many seconds by the clock; a crash or a lack of memory is its error."""
+        limit = Limit(None, seconds)
+        try:
+            future = self.submit(task, limit)
+        except RuntimeError:
+            if not self._stopped:
+                raise
+            return task.failed("cancelled")
+        return collect(future, task, limit)
 
     def run_all(
         self, tasks: Iterable[Task], timeout: float, running: Callable[[list[Task]], None] = lambda _: None
@@ -91,21 +124,24 @@ class Workers(contextlib.AbstractContextManager):
                 yield collect(future, task, task.limit(timeout))
 
     def __exit__(self, *failure: Any) -> None:
+        self._stopped = True
         self._pool.stop()
         self._pool.join()
 
 
-def collect(future: Any, task: Task, timeout: float) -> Finding:
+def collect(future: Any, task: Task, limit: Limit) -> Finding:
     """The finding of a finished (or awaited) future, whatever became of it."""
     from pebble import ProcessExpired
 
     try:
         return Finding.loads(future.result())
     except TaskTimeout:
-        return task.failed(f"stopped after {timeout:g} s, its time limit; raise it with --timeout", timeout)
+        return task.failed(f"{limit.waited}; raise it with --timeout", limit.clock)
     except MemoryError as error:
         return task.failed(f"ran out of memory ({error or 'a worker has its share of the machine'}); use fewer --jobs")
     except ProcessExpired as error:
+        if error.exitcode == worker.OUT_OF_TIME and limit.processor is not None:
+            return task.failed(f"{limit.passed}; raise it with --timeout", limit.processor)
         return task.failed(f"its worker process died (exit code {error.exitcode}), perhaps for lack of memory")
     except CancelledError:
         return task.failed("cancelled")

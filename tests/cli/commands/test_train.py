@@ -10,8 +10,6 @@ import jsonschema
 import pytest
 from documented_json import schema, strict
 
-from leadline.cli.commands.train import RememberedInterrupt
-
 CONFIG = """\
 [data]
 name = "digits"
@@ -130,25 +128,6 @@ def test_a_full_disk_is_said(leadline, config, tmp_path, monkeypatch):
     assert code == 2
     assert "No space left on device" in err
     assert [p.name for p in (tmp_path / "runs" / "small").iterdir() if p.name != ".lock"] == []
-
-
-def test_an_interrupt_that_is_lost_in_a_finaliser_is_remembered_and_not_printed(capfd):
-    class Finalised:
-        def __del__(self):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background have it ignored
-    try:
-        with RememberedInterrupt() as interrupt:
-            interrupt.check()
-            things = [Finalised()]
-            things.clear()  # Python would print the exception and go on
-            with pytest.raises(KeyboardInterrupt):
-                interrupt.check()
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        assert capfd.readouterr().err == ""
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_run_goes_on(leadline, config, tmp_path):

@@ -10,7 +10,7 @@ from contextlib import aclosing
 import pytest
 import sample_claims  # noqa: F401 - declares the entries
 
-from leadline.evidence import BadInput, Finding, Task, Verdict, entry
+from leadline.evidence import BadInput, Finding, Task, Verdict, entry, runner
 from leadline.web.runs import Busy, Runs, Wanted
 
 MODULES = ("sample_claims",)
@@ -147,9 +147,16 @@ def test_a_run_that_crashes_or_raises_harms_no_other(loop, runs):
 
 def test_a_run_is_stopped_at_its_time_limit_and_not_remembered(loop, runs, monkeypatch):
     monkeypatch.setattr(runs, "_timeout", 0.3)
+    monkeypatch.setattr(runner, "IDLE_FACTOR", 1)
     finding = loop.run(result(runs, check("sample-sleeps")))
     assert finding.error == "stopped after 0.3 s, its time limit"
     assert runs._known.find(Task.of(entry("sample-sleeps"))) is None
+
+
+def test_a_run_is_stopped_when_it_has_used_its_processor_time(loop, runs, monkeypatch):
+    monkeypatch.setattr(runs, "_timeout", 0.3)
+    monkeypatch.setattr(runner, "IDLE_FACTOR", 1000)
+    assert loop.run(result(runs, check("sample-works"))).error == "stopped after 0.3 s of processor time, its limit"
 
 
 def test_a_run_that_nobody_follows_is_cancelled(loop, runs):

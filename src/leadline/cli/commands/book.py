@@ -22,7 +22,7 @@ def book(
     slow: Annotated[bool, typer.Option("--slow", help="Run slow entries too.")] = False,
     jobs: Annotated[int, typer.Option(min=0, max=256, help="Worker processes; 0: one a core.")] = 0,
     timeout: Annotated[
-        float, typer.Option(callback=finite, min=0.1, help="Seconds an entry may take (10 times that if slow).")
+        float, typer.Option(callback=finite, min=0.1, help="Processor seconds for an entry (10 times that if slow).")
     ] = 120,
 ) -> int:
     """Write a static site of all entries, with findings and figures: for any web server, or to open from the disk."""

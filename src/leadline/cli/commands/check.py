@@ -22,7 +22,7 @@ def check(
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all randomness.")] = 0,
     jobs: Annotated[int, typer.Option(min=0, max=256, help="Worker processes; 0: one a core.")] = 0,
     timeout: Annotated[
-        float, typer.Option(callback=finite, min=0.1, help="Seconds an entry may take (10 times that if slow).")
+        float, typer.Option(callback=finite, min=0.1, help="Processor seconds for an entry (10 times that if slow).")
     ] = 120,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
     out: Annotated[Path | None, typer.Option(help="Keep findings, figures and an index.html here.")] = None,

@@ -25,7 +25,7 @@ def serve(
     findings: Annotated[Path | None, typer.Option(help="Show the findings of this `check --out` directory.")] = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Runs at a time.")] = 2,
     timeout: Annotated[
-        float, typer.Option(callback=finite, min=0.1, help="Seconds a run may take (10 times that if slow).")
+        float, typer.Option(callback=finite, min=0.1, help="Processor seconds for a run (10 times that if slow).")
     ] = 120,
     open: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open the browser; else if this is a terminal.")

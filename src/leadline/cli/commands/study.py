@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..interrupts import check
 from ..settings import finite
 
 if TYPE_CHECKING:
@@ -66,11 +67,9 @@ def _studied(wish: "SubjectRequest", out: Path, only: list[str], fresh: bool, qu
     from leadline.studies.study_directory import StudyDirectory
     from leadline.studies.studying import collected
 
-    from .train import RememberedInterrupt
-
     names = chosen_instruments(only)
     try:
-        with StudyDirectory(out).open() as directory, RememberedInterrupt() as interrupt:
+        with StudyDirectory(out).open() as directory:
             if fresh:
                 directory.clear()
             seen = show_study.notices.is_terminal and not quiet
@@ -79,7 +78,7 @@ def _studied(wish: "SubjectRequest", out: Path, only: list[str], fresh: bool, qu
 
                 def after(card: "Card") -> None:
                     bar.finished(card)
-                    interrupt.check()
+                    check()
 
                 report = collected(
                     subject, directory, only=only, command=wish.command(), before=bar.running, after=after

@@ -1,14 +1,13 @@
 """`leadline train`: a training run from a file."""
 
 import contextlib
-import signal
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ..interrupts import check
 
 if TYPE_CHECKING:
     from leadline.training.recipes import Outcome, Recipe
@@ -51,10 +50,10 @@ def _carry_out(recipe: "Recipe", directory: Path, resume: bool, as_json: bool) -
     from leadline.training.recipes.run_directory import train as carry_out
 
     lines = None if show.notices.is_terminal else _Lines(recipe.training.epochs)
-    with _told(directory), RememberedInterrupt() as interrupt:
+    with _told(directory):
 
         def on_epoch(record: dict[str, float]) -> None:
-            interrupt.check()
+            check()
             if lines is not None:
                 lines(record)
 
@@ -70,40 +69,6 @@ def _carry_out(recipe: "Recipe", directory: Path, resume: bool, as_json: bool) -
         _draw(directory, outcome.run.history, _finding(outcome))
     show.outcome(outcome, directory, as_json=as_json)
     return 0
-
-
-class RememberedInterrupt:
-    """Ctrl-C, remembered: one that falls into a callback of the garbage collector (JAX has one) is only printed."""
-
-    def __enter__(self) -> "RememberedInterrupt":
-        self.came = False
-        self.usual = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        self.hook = sys.unraisablehook
-        if self.usual:
-            signal.signal(signal.SIGINT, self._note)
-            sys.unraisablehook = self._unraisable
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.usual:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            sys.unraisablehook = self.hook
-
-    def _unraisable(self, lost: "sys.UnraisableHookArgs") -> None:
-        if not issubclass(lost.exc_type, KeyboardInterrupt):
-            self.hook(lost)
-
-    def _note(self, *_: object) -> None:
-        self.came = True
-        raise KeyboardInterrupt
-
-    def check(self) -> None:
-        """Raise KeyboardInterrupt if one came, wherever it was lost."""
-        if self.came:
-            raise KeyboardInterrupt
 
 
 @contextlib.contextmanager

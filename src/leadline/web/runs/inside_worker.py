@@ -45,20 +45,26 @@ def _outcome(job: Callable[..., tuple[str, str]], pipe: Connection, arguments: t
         return "error", _in_words(error, memory)
 
 
-def _check(pipe: Connection, module: str, id: str, parameters: dict[str, Any], seed: int) -> tuple[str, str]:
+def _check(
+    pipe: Connection, module: str, id: str, parameters: dict[str, Any], seed: int, limit: float | None
+) -> tuple[str, str]:
     from leadline.evidence import Comparison
 
     def observe(item: Any) -> None:
         if isinstance(item, Comparison):
             pipe.send(("comparison", item.to_json()))
 
-    return "finding", worker.perform(module, id, parameters, seed, observe)
+    return "finding", worker.perform(module, id, parameters, seed, observe, limit)
 
 
-def _example(pipe: Connection, name: str) -> tuple[str, str]:
+def _example(pipe: Connection, name: str, limit: float | None) -> tuple[str, str]:
     from .example_worker import transcript
 
-    return "transcript", transcript(name)
+    worker.limit_processor_time(limit)
+    try:
+        return "transcript", transcript(name)
+    finally:
+        worker.limit_processor_time(None)
 
 
 _JOBS = {"check": _check, "example": _example}

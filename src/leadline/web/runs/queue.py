@@ -8,7 +8,7 @@ from leadline.claims import CHAPTERS
 from leadline.evidence.comparison import Comparison
 from leadline.evidence.falsifier import Falsification
 from leadline.evidence.finding import Finding
-from leadline.evidence.runner import Task
+from leadline.evidence.runner import Limit, Task
 
 from .live_search import live_search
 from .run import Run
@@ -176,23 +176,28 @@ class Runs:
         if wanted.kind == "falsify":
             await self._workers.available()  # a budget is for searching, not for waiting
             return await live_search(
-                wanted.entry, self._finding, budget=wanted.budget, seed=wanted.seed, report=run.searched
+                wanted.entry, self._sought, budget=wanted.budget, seed=wanted.seed, report=run.searched
             )
+        limit = Limit.of_work(self._timeout)
         try:
-            return await self._workers.perform("example", (wanted.object,), self._timeout)
+            return await self._workers.perform("example", (wanted.object, limit.processor), limit.clock)
         except TimeoutError:
-            return f"The example was stopped after {self._timeout:g} s, its time limit."
+            return f"The example was {limit.waited}."
         except JobFailed as why:
-            return f"The example did not end: {why}."
+            return f"The example was {limit.passed}." if why.out_of_time else f"The example did not end: {why}."
 
     async def _finding(
-        self, task: Task, limit: float, observe: Callable[[Comparison], None] = lambda _: None
+        self, task: Task, limit: Limit, observe: Callable[[Comparison], None] = lambda _: None
     ) -> Finding:
         """The task's finding; a crash, a time-out or a lack of memory is its error."""
-        arguments = (task.entry.module, task.entry.id, task.parameters, task.seed)
+        arguments = (task.entry.module, task.entry.id, task.parameters, task.seed, limit.processor)
         try:
-            return await self._workers.perform("check", arguments, limit, observe)
+            return await self._workers.perform("check", arguments, limit.clock, observe)
         except TimeoutError:
-            return task.failed(f"stopped after {limit:g} s, its time limit", limit)
+            return task.failed(limit.waited, limit.clock)
         except JobFailed as why:
-            return task.failed(str(why))
+            return task.failed(limit.passed if why.out_of_time else str(why))
+
+    async def _sought(self, task: Task, seconds: float) -> Finding:
+        """The finding of a task within what is left of a search."""
+        return await self._finding(task, Limit(None, seconds))

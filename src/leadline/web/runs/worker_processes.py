@@ -7,15 +7,15 @@ while it stops a worker, and breaks when an idle worker dies.
 import asyncio
 import contextlib
 import multiprocessing
-import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from leadline.data.sources.cache import cache_directory
 from leadline.evidence.comparison import Comparison
 from leadline.evidence.finding import Finding
 from leadline.evidence.runner import cores, physical_memory
+from leadline.evidence.worker import OUT_OF_TIME, without_interrupts
 
 from . import inside_worker
 
@@ -26,21 +26,12 @@ _GRACE = 1.0  # seconds: most entries end by themselves in less, and a new proce
 _READ = {"comparison": Comparison.from_json, "finding": Finding.loads}
 
 
-@contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back in this thread, and for good in processes that it starts meanwhile."""
-    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 class JobFailed(Exception):
-    """A job raised an exception or its worker died: the message is one line on why."""
+    """A job raised an exception or its worker died, perhaps `out_of_time`: the message is one line on why."""
+
+    def __init__(self, why: str, *, out_of_time: bool = False):
+        super().__init__(why)
+        self.out_of_time = out_of_time
 
 
 class WorkerProcess:
@@ -59,7 +50,7 @@ class WorkerProcess:
         self.ended_at = 0.0  # on the loop's clock
         self._pipe, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=inside_worker.serve, args=(theirs, *arguments), daemon=True)
-        with _without_interrupts():  # Ctrl-C in the terminal reaches the child too, before it can ignore it
+        with without_interrupts():
             self._process.start()
         theirs.close()  # so that the end of the process is the end of what can be read
         threading.Thread(target=self._listen, daemon=True).start()
@@ -89,7 +80,8 @@ class WorkerProcess:
     @property
     def death(self) -> JobFailed:
         code = self._process.exitcode
-        return JobFailed(f"its worker process died (exit code {code}), perhaps for lack of memory")
+        ended = code is not None and code == OUT_OF_TIME
+        return JobFailed(f"its worker process died (exit code {code}), perhaps for lack of memory", out_of_time=ended)
 
     def _listen(self) -> None:
         """In a thread: hand what is heard to the loop until the process ends, then bury it."""

@@ -149,12 +149,15 @@ def hopfield_crosstalk_law(key, patterns: Int(2, 60) = 20, neurons: Int(10, 300)
         sums.append((aligned * x[:, 1:, 0] * x[:, :1, 0]).sum(axis=1))
     s = np.concatenate(sums).astype(int)
     products, exact = (n - 1) * (d - 1), crosstalk_law(n, d)
-    counts, level = np.bincount((s + products) // 2, minlength=products + 1), 1 - 0.01 / 3
+    counts = np.bincount((s + products) // 2, minlength=products + 1)
+    level = 1 - 0.001 / 3  # three tests of one sample: together they miss once in a thousand runs
     yield exactly(s % 2, products % 2, "parity of d x C against that of (n − 1)(d − 1)")
     grid = np.arange(products + 1)
     yield counts_as(counts, exact.pmf(grid), "d x C of one bit against the binomial distribution", confidence=level)
-    yield mean(s / d, 0.0, "mean of x C", confidence=level)
-    yield mean((s / d) ** 2, products / d**2, "variance of x C against (n−1)(d−1)/d²", confidence=level)
+    yield mean(s / d, 0.0, "mean of x C", confidence=level, deviation=np.sqrt(products) / d)
+    fourth = np.sqrt(2 * products * (products - 1)) / d**2  # the standard deviation of (xC)²
+    what = "variance of x C against (n−1)(d−1)/d²"
+    yield mean((s / d) ** 2, products / d**2, what, confidence=level, deviation=fourth)
     gap = np.abs(exact.cdf(grid) - norm.cdf((2 * grid - products) / np.sqrt(products))).max()
     what = "distance of the exact distribution from the normal one (Berry and Esseen)"
     yield at_most(gap, 0.56 / np.sqrt(products), what, trivial=0.5)
