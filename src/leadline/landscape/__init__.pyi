@@ -40,8 +40,6 @@ from .surfaces.slice_directions import (
 )
 from .surfaces.sublevel_sets import merge_tree as merge_tree, sublevel_components as sublevel_components
 from .two_layer_fits import (
-    bend_between as bend_between,
-    bezier_point as bezier_point,
     fit_two_layer as fit_two_layer,
     random_two_layer as random_two_layer,
     softmax_loss as softmax_loss,

@@ -11,9 +11,9 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from leadline.data import generator
-from leadline.networks import parameter_jacobian
+from leadline.networks import TwoLayer, parameter_jacobian
 
-from ..two_layer import Inputs, TwoLayer
+from ..two_layer import Inputs
 
 
 class Sandwich(NamedTuple):
@@ -66,7 +66,7 @@ def gradient_ratio(network: Callable, x: Inputs, y: Float[Array | np.ndarray, " 
 
 def _outputs(network: Callable, x: Float[Array, "n d"]) -> Float[Array, " n"]:
     if isinstance(network, TwoLayer):
-        return network.outputs(x)
+        return network(x)
     return jnp.reshape(jax.vmap(network)(x), (len(x),))
 
 
