@@ -33,9 +33,11 @@ def join_pairs(
     dim: int, width: int, loss: str, rng: np.random.Generator, *, pairs: int = PAIRS, num_steps: int = STEPS
 ) -> Joined:
     """Train `pairs` pairs on `dim` principal components of the 1797 digits and join each in three ways."""
+    import jax
+
     from leadline import landscape
     from leadline.claims.scenarios.landscape.digit_components import digit_components, linear_barrier, trained_pair
-    from leadline.landscape.two_layer_fits import bend_between, bezier_point, softmax_loss, squared_loss
+    from leadline.landscape.two_layer_fits import RISKS, falling_adam, softmax_loss, squared_loss
 
     x, labels = digit_components(dim)
     targets = np.eye(10)[labels]
@@ -50,8 +52,9 @@ def join_pairs(
         losses = path.losses(criterion, x, points=7)
         ends = losses[0, 0], losses[-1, -1]
         profiles.append(losses)
-        bend = bend_between(a, b, x, labels, rng=rng, loss=loss, num_steps=num_steps)
-        along = [criterion(bezier_point(a, bend, b, t)(x)) for t in np.linspace(0, 1, 11)]
+        options = {"draws": 1, "batch": 64, "optimiser": falling_adam(0.01, num_steps), "num_steps": num_steps}
+        key = jax.random.key(int(rng.integers(2**31)))
+        curve = landscape.train_curve(RISKS[loss], a, b, x, labels, key=key, **options).curve
         outer.append((losses[0].max() - ends[0], losses[-1].max() - ends[1]))
         bounds.append(
             [
@@ -64,8 +67,8 @@ def join_pairs(
         rows.append(
             (
                 losses.max() - max(ends),
-                linear_barrier(criterion, a, b, x),
-                max(along) - max(along[0], along[-1]),
+                linear_barrier(loss, a, b, dim),
+                landscape.path_profile(RISKS[loss], curve, x, labels, points=11).barrier,
                 max(path.covering_a.radius, path.covering_b.radius),
                 max(np.ptp(losses[1:3]), np.ptp(losses[4:6])),
                 float(np.diff(losses[3], 2).min()),

@@ -1,38 +1,66 @@
-"""Small two-layer ReLU networks without biases, trained by Adam in NumPy: nothing is compiled."""
+"""Small two-layer ReLU networks without biases as classifiers: their losses, training, and the order of their units."""
 
-from collections.abc import Callable
+from functools import cache
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+import optax
+from jaxtyping import Array, Float, Int
 
-from .paths.almost_convex_paths import TwoLayer
+from leadline._arrays import namespace, special
+from leadline.networks import TwoLayer
+from leadline.training import minimise
+
+Outputs = Float[Array | np.ndarray, "N k"]
+Labels = Int[Array | np.ndarray, " N"]
+Loss = Float[Array | np.floating, ""]
 
 
 def random_two_layer(rng: np.random.Generator, inputs: int, width: int, outputs: int) -> TwoLayer:
-    """W₁ from N(0, 2/d) and W₂ from N(0, 1/n): outputs of the order of the inputs at any width n."""
+    """W from N(0, 2/d) and V from N(0, 1/m): outputs of the order of the inputs at any width m."""
     return TwoLayer(
         rng.normal(0.0, np.sqrt(2 / inputs), (width, inputs)), rng.normal(0.0, np.sqrt(1 / width), (outputs, width))
     )
 
 
-def squared_loss(outputs: Float[np.ndarray, "N k"], targets: Float[np.ndarray, "N k"]) -> float:
+def squared_loss(outputs: Outputs, targets: Outputs) -> Loss:
     """mean ‖f − y‖².
 
-    >>> squared_loss(np.array([[1.0, 0.0]]), np.array([[0.0, 2.0]]))
+    >>> float(squared_loss(np.array([[1.0, 0.0]]), np.array([[0.0, 2.0]])))
     5.0
     """
-    return float(np.mean(np.sum((outputs - targets) ** 2, axis=1)))
+    return ((outputs - targets) ** 2).sum(axis=1).mean()
 
 
-def softmax_loss(outputs: Float[np.ndarray, "N k"], labels: Int[np.ndarray, " N"]) -> float:
+def softmax_loss(outputs: Outputs, labels: Labels) -> Loss:
     """The mean cross-entropy of the labels under softmax(f).
 
-    >>> round(softmax_loss(np.zeros((3, 4)), np.array([0, 1, 3])), 6)
+    >>> round(float(softmax_loss(np.zeros((3, 4)), np.array([0, 1, 3]))), 6)
     1.386294
     """
-    from scipy.special import logsumexp
+    xp = namespace(outputs)
+    right = xp.take_along_axis(outputs, labels[:, None], axis=1)[:, 0]
+    return (special(xp).logsumexp(outputs, axis=1) - right).mean()
 
-    return float(np.mean(logsumexp(outputs, axis=1) - outputs[np.arange(len(labels)), labels]))
+
+def squared_risk(net: TwoLayer, inputs: Float[Array | np.ndarray, "N d"], labels: Labels) -> Loss:
+    """The squared loss of a network whose targets are the labels as unit vectors."""
+    return squared_loss(net(inputs), namespace(inputs).eye(len(net.head))[labels])
+
+
+def softmax_risk(net: TwoLayer, inputs: Float[Array | np.ndarray, "N d"], labels: Labels) -> Loss:
+    """The mean cross-entropy of a network."""
+    return softmax_loss(net(inputs), labels)
+
+
+RISKS = {"squared": squared_risk, "softmax": softmax_risk}
+
+
+@cache
+def falling_adam(rate: float, num_steps: int) -> optax.GradientTransformation:
+    """Adam whose step size falls linearly from `rate` to 0; one object for equal numbers, so that it compiles once."""
+    return optax.adam(optax.linear_schedule(rate, 0.0, num_steps))
 
 
 def fit_two_layer(
@@ -46,9 +74,7 @@ def fit_two_layer(
     batch: int = 64,
     rate: float = 0.01,
 ) -> TwoLayer:
-    """Adam (β = 0.9, 0.999) on batches drawn with replacement; classes by one-hot squares or by softmax.
-
-    The step size falls linearly from `rate` to 0.
+    """Adam on random batches, its step size falling to 0; classes by one-hot squares or by softmax. Weights in NumPy.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(200, 2))
@@ -56,106 +82,62 @@ def fit_two_layer(
     >>> bool(np.mean((net(x)[:, 1] > net(x)[:, 0]) == (x[:, 0] > 0)) > 0.95)
     True
     """
-    _check(loss, labels, start)
-    targets = np.eye(len(start.second))[labels]
-
-    def gradients(weights: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        rows = rng.integers(0, len(inputs), batch)
-        return two_layer_gradients(TwoLayer(*weights), inputs[rows], targets[rows], loss)
-
-    return TwoLayer(*_adam([w.copy() for w in start], gradients, num_steps, rate))
-
-
-def bend_between(
-    a: TwoLayer,
-    b: TwoLayer,
-    inputs: Float[np.ndarray, "N d"],
-    labels: Int[np.ndarray, " N"],
-    *,
-    rng: np.random.Generator,
-    loss: str = "squared",
-    num_steps: int = 300,
-    batch: int = 64,
-    rate: float = 0.01,
-) -> TwoLayer:
-    """The control point M of the Bézier curve (1−t)² a + 2t(1−t) M + t² b whose mean loss over t is least, by Adam.
-
-    What `train_curve` does for any pytree, here in NumPy: the gradient in M is 2t(1−t) that of the loss at the point,
-    for one random t and batch a step. Starts from the middle of the line. `Curve(a, bends, b, "bezier")` with M as its
-    one bend, or `bezier_point`, is the curve.
-    """
-    _check(loss, labels, a)
-    targets = np.eye(len(a.second))[labels]
-
-    def gradients(weights: list[np.ndarray]) -> list[np.ndarray]:
-        t = rng.uniform()
-        rows = rng.integers(0, len(inputs), batch)
-        at = bezier_point(a, TwoLayer(*weights), b, t)
-        return [2 * t * (1 - t) * g for g in two_layer_gradients(at, inputs[rows], targets[rows], loss)]
-
-    return TwoLayer(*_adam([(p + q) / 2 for p, q in zip(a, b, strict=True)], gradients, num_steps, rate))
+    if loss not in RISKS:
+        raise ValueError(f"The loss {loss!r} is not known here; choose 'squared' or 'softmax'.")
+    if labels.min() < 0 or labels.max() >= len(start.head):
+        raise ValueError(
+            f"Labels go from {labels.min()} to {labels.max()}, but the network has {len(start.head)} outputs; "
+            "give labels from 0 to one less than that."
+        )
+    rule, key = falling_adam(rate, num_steps), jax.random.key(int(rng.integers(2**31)))
+    arrays = jnp.asarray(inputs), jnp.asarray(labels)
+    net, _ = minimise(RISKS[loss], jax.tree.map(jnp.asarray, start), rule, num_steps, *arrays, batch=batch, key=key)
+    return jax.tree.map(np.asarray, net)
 
 
 def match_hidden_units(a: TwoLayer, b: TwoLayer) -> TwoLayer:
-    """b with its hidden units in the order that maximises ⟨W₁ᵃ, P W₁ᵇ⟩ + ⟨W₂ᵃ, W₂ᵇ Pᵀ⟩: one linear assignment.
+    """b with its hidden units in the order that maximises ⟨Wᵃ, P Wᵇ⟩ + ⟨Vᵃ, Vᵇ Pᵀ⟩: one linear assignment.
 
-    `networks.match_weights` for these networks, where it is the optimum; in NumPy.
+    `networks.match_weights` for these networks, where it is the optimum.
 
     >>> net = TwoLayer(np.array([[1.0], [2.0]]), np.array([[3.0, 5.0]]))
-    >>> match_hidden_units(net, TwoLayer(net.first[::-1], net.second[:, ::-1])).second.tolist()
+    >>> match_hidden_units(net, TwoLayer(net.weight[::-1], net.head[:, ::-1])).head.tolist()
     [[3.0, 5.0]]
     """
     from scipy.optimize import linear_sum_assignment
 
-    order = linear_sum_assignment(a.first @ b.first.T + a.second.T @ b.second, maximize=True)[1]
-    return TwoLayer(b.first[order], b.second[:, order])
+    order = linear_sum_assignment(a.weight @ b.weight.T + a.head.T @ b.head, maximize=True)[1]
+    return TwoLayer(b.weight[order], b.head[:, order])
 
 
-def bezier_point(a: TwoLayer, bend: TwoLayer, b: TwoLayer, t: float) -> TwoLayer:
-    """(1−t)² a + 2t(1−t) bend + t² b.
+class WeightComparison:
+    """How alike the weights of two networks are, for the order their hidden units have and for the best.
 
-    >>> nets = [TwoLayer(np.full((2, 1), v), np.full((1, 2), v)) for v in (0.0, 1.0, 0.0)]
-    >>> bezier_point(*nets, 0.5).first.ravel().tolist()
-    [0.5, 0.5]
+    >>> net = TwoLayer(np.eye(2), np.array([[3.0, 5.0]]))
+    >>> pair = WeightComparison(net, TwoLayer(net.weight[::-1], net.head[:, ::-1]))
+    >>> round(pair.cosine, 6), round(pair.matched, 6)
+    (0.833333, 1.0)
     """
-    return TwoLayer(*((1 - t) ** 2 * p + 2 * t * (1 - t) * m + t**2 * q for p, m, q in zip(a, bend, b, strict=True)))
 
+    def __init__(self, a: TwoLayer, b: TwoLayer) -> None:
+        norms = [np.sqrt(np.sum(n.weight**2) + np.sum(n.head**2)) for n in (a, b)]
+        # What putting unit l of b in the place of unit k of a adds to the cosine.
+        self.gains = (a.weight @ b.weight.T + a.head.T @ b.head) / np.prod(norms)
 
-def two_layer_gradients(
-    net: TwoLayer, inputs: Float[np.ndarray, "N d"], targets: Float[np.ndarray, "N k"], loss: str
-) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "k n"]]:
-    """The gradients in W₁ and W₂ of mean ‖f − y‖², or of the mean cross-entropy of one-hot targets under softmax(f).
+    @property
+    def cosine(self) -> float:
+        return float(np.trace(self.gains))
 
-    >>> net = TwoLayer(np.ones((1, 1)), np.ones((1, 1)))
-    >>> [g.item() for g in two_layer_gradients(net, np.array([[2.0]]), np.array([[0.0]]), "squared")]
-    [8.0, 8.0]
-    """
-    hidden = np.maximum(inputs @ net.first.T, 0.0)  # (N, n)
-    outputs = hidden @ net.second.T  # (N, k)
-    if loss == "squared":
-        error = 2 * (outputs - targets) / len(inputs)
-    else:
-        shares = np.exp(outputs - outputs.max(axis=1, keepdims=True))
-        error = (shares / shares.sum(axis=1, keepdims=True) - targets) / len(inputs)
-    return ((error @ net.second) * (hidden > 0)).T @ inputs, error.T @ hidden
+    @property
+    def matched(self) -> float:
+        """The largest cosine over all orders of the units, as `networks.match_weights` finds it for one layer."""
+        from scipy.optimize import linear_sum_assignment
 
+        return float(self.gains[linear_sum_assignment(self.gains, maximize=True)].sum())
 
-def _check(loss: str, labels: np.ndarray, net: TwoLayer) -> None:
-    if loss not in ("squared", "softmax"):
-        raise ValueError(f"The loss {loss!r} is not known here; choose 'squared' or 'softmax'.")
-    if labels.min() < 0 or labels.max() >= len(net.second):
-        raise ValueError(
-            f"Labels go from {labels.min()} to {labels.max()}, but the network has {len(net.second)} outputs; "
-            "give labels from 0 to one less than that."
-        )
-
-
-def _adam(weights: list[np.ndarray], gradients: Callable, num_steps: int, rate: float) -> list[np.ndarray]:
-    means, squares = [np.zeros_like(w) for w in weights], [np.zeros_like(w) for w in weights]
-    for t in range(1, num_steps + 1):
-        size = rate * (1 - (t - 1) / num_steps)
-        for w, g, m, s in zip(weights, gradients(weights), means, squares, strict=True):
-            m += 0.1 * (g - m)
-            s += 0.001 * (g * g - s)
-            w -= size / (1 - 0.9**t) * m / (np.sqrt(s / (1 - 0.999**t)) + 1e-8)
-    return weights
+    @property
+    def score(self) -> float:
+        """The cosine less its mean over random orders, in their standard deviations (Hoeffding 1951)."""
+        g = self.gains
+        centred = g - g.mean(axis=0) - g.mean(axis=1)[:, None] + g.mean()
+        return float((np.trace(g) - g.sum() / len(g)) / np.sqrt(np.sum(centred**2) / (len(g) - 1)))

@@ -26,6 +26,7 @@ from .architectures.output_codes import (
     random_code as random_code,
 )
 from .architectures.residual import ResidualLayer as ResidualLayer, ResidualNetwork as ResidualNetwork
+from .architectures.two_layer import TwoLayer as TwoLayer
 from .features import (
     effective_rank as effective_rank,
     feature_statistics as feature_statistics,

@@ -20,5 +20,5 @@ from .least_squares import tangent_fit as tangent_fit
 from .linearisation import Linearised as Linearised, linearise as linearise
 from .plan import ntk_plan as ntk_plan
 from .products import ntk_product as ntk_product
-from .two_layer import TwoLayer as TwoLayer, lecun_two_layer as lecun_two_layer
+from .two_layer import lecun_two_layer as lecun_two_layer
 from .wide_distances import distance_to_wide as distance_to_wide

@@ -11,9 +11,9 @@ from jaxtyping import Array, Float
 
 from leadline.infinite_width import dense_stack
 from leadline.infinite_width.activation_kernels.hermite import Elementwise
-from leadline.networks import MLP
+from leadline.networks import MLP, TwoLayer
 
-from .two_layer import Inputs, TwoLayer
+from .two_layer import Inputs
 
 _ROUNDING = 1e-12
 

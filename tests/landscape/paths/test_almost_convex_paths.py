@@ -11,8 +11,8 @@ from leadline.landscape import (
     row_covering,
     squared_outer_bound,
 )
-from leadline.landscape.paths.almost_convex_paths import TwoLayer, normalise_rows, two_layer
-from leadline.networks import MLP
+from leadline.landscape.paths.almost_convex_paths import normalise_rows, two_layer
+from leadline.networks import MLP, TwoLayer
 
 
 def network(rng, width=12, dim=3, outputs=2):
@@ -58,7 +58,7 @@ def test_outputs_move_by_no_more_than_their_bound(rng):
 
 def test_rows_that_repeat_make_the_outer_segments_flat(rng):
     half = network(rng, width=6)
-    a = TwoLayer(np.tile(half.first, (2, 1)), rng.normal(size=(2, 12)))
+    a = TwoLayer(np.tile(half.weight, (2, 1)), rng.normal(size=(2, 12)))
     path = almost_convex_path(a, a)
     assert path.covering_a.radius == 0
     losses = path.losses(lambda f: np.sum(f), np.ones((1, 3)))
@@ -67,11 +67,11 @@ def test_rows_that_repeat_make_the_outer_segments_flat(rng):
 
 def test_normalising_keeps_the_function_with_zero_rows_too(rng):
     net = network(rng)
-    net.first[[0, 5]] = 0.0
+    net.weight[[0, 5]] = 0.0
     unit = normalise_rows(net)
     x = rng.normal(size=(30, 3))
     np.testing.assert_allclose(unit(x), net(x), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(np.linalg.norm(unit.first, axis=1), 1.0)
+    np.testing.assert_allclose(np.linalg.norm(unit.weight, axis=1), 1.0)
     assert unit.mass == pytest.approx(net.mass)
     dead = normalise_rows(TwoLayer(np.zeros((2, 3)), np.ones((1, 2))))
     np.testing.assert_allclose(dead(x), 0.0)
@@ -90,7 +90,7 @@ def test_coverings_are_those_of_all_pairs(rng):
 def test_networks_of_equinox_are_read_and_others_refused(rng):
     key = jax.random.key(0)
     net = MLP((3, 4, 2), bias=False, init="zeros", key=key)
-    assert two_layer(net).first.shape == (4, 3)
+    assert two_layer(net).weight.shape == (4, 3)
     with pytest.raises(ValueError, match="3 layers"):
         two_layer(MLP((3, 4, 4, 2), init="zeros", key=key))
     with pytest.raises(ValueError, match="'tanh'"):

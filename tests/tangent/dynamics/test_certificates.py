@@ -33,7 +33,7 @@ def test_the_ratio_lies_between_the_constants():
     net = tangent.lecun_two_layer(4, 20, "tanh", key=jax.random.key(0))
     found = sandwich_constants(net, X)
     K = np.asarray(net.tangent_kernel(X))
-    r = np.asarray(net.outputs(X)) - Y
+    r = np.asarray(net(X)) - Y
     ratio = float(tangent.gradient_ratio(net, X, Y))
     assert ratio == pytest.approx(4 * r @ K @ r / 9 / np.mean(r**2))
     assert found.lower <= ratio * 3 / 20 <= found.upper
@@ -55,7 +55,7 @@ def test_in_a_ball_around_a_linear_network_nothing_gets_worse():
 
 def test_the_search_finds_the_worst_of_a_case_known_exactly():
     # One unit, φ(z) = z, one input of length 1: K = (w·x)² + v² = |θ|² has extremes (|θ₀| ± ρ)² in the ball.
-    net = tangent.TwoLayer(jnp.array([[3.0]]), jnp.array([4.0]), "identity")
+    net = networks.TwoLayer(jnp.array([[3.0]]), jnp.array([4.0]), "identity")
     found = worst_in_ball(net, np.ones((1, 1)), radius=1.0, key=jax.random.key(0), num_steps=40, directions=3)
     assert found.searched.lower == pytest.approx(4 * 16.0, rel=1e-6)
     assert found.searched.upper == pytest.approx(4 * 36.0, rel=1e-6)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from leadline.networks import MLP
+from leadline.networks import MLP, TwoLayer, interpolate
 
 Matrix = Float[np.ndarray, "_ _"]
 
@@ -25,25 +25,6 @@ SEGMENTS = (
 )
 
 
-class TwoLayer(NamedTuple):
-    """f(x) = W₂ max(W₁ x, 0): `first` = W₁ (n, d), `second` = W₂ (k, n); called with inputs (N, d) it gives (N, k)."""
-
-    first: Matrix
-    second: Matrix
-
-    def __call__(self, inputs: Float[np.ndarray, "N d"]) -> Float[np.ndarray, "N k"]:
-        return np.maximum(inputs @ self.first.T, 0.0) @ self.second.T
-
-    @property
-    def mass(self) -> float:
-        """Σⱼ ‖vⱼ‖ ‖wⱼ‖ over units: row wⱼ of W₁, column vⱼ of W₂. For one output and unit rows it is ‖W₂‖₁.
-
-        >>> TwoLayer(np.eye(2), np.array([[3.0, 0.0], [4.0, -2.0]])).mass
-        7.0
-        """
-        return float(np.linalg.norm(self.second, axis=0) @ np.linalg.norm(self.first, axis=1))
-
-
 def two_layer(net: MLP | TwoLayer) -> TwoLayer:
     """The matrices of a network with one hidden layer of ReLUs and no biases; ValueError for any other.
 
@@ -51,8 +32,10 @@ def two_layer(net: MLP | TwoLayer) -> TwoLayer:
     9.797959
     """
     if isinstance(net, TwoLayer):
-        first, second = (np.asarray(w, float) for w in net)
-        if first.ndim != 2 or second.ndim != 2 or second.shape[1] != first.shape[0]:
+        first, second = (np.asarray(w, float) for w in (net.weight, net.head))
+        if net.activation != "relu" or net.scale != 1:
+            raise ValueError(f"The network has φ = {net.activation!r}, s = {net.scale}; this path needs 'relu' and 1.")
+        if first.ndim != 2 or second.ndim != 2:
             raise ValueError(f"W₁ and W₂ have shapes {first.shape} and {second.shape}; give (n, d) and (k, n).")
         return TwoLayer(first, second)
     if len(net.layers) != 2:
@@ -77,16 +60,16 @@ def normalise_rows(net: TwoLayer) -> TwoLayer:
     A unit with a zero row computes nothing: it is dropped, which here means that its outgoing weights become 0 and its
     row a copy of the first row that is not zero, so that the width stays.
 
-    >>> normalise_rows(TwoLayer(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[1.0, 9.0]])))
-    TwoLayer(first=array([[0.6, 0.8],
-           [0.6, 0.8]]), second=array([[5., 0.]]))
+    >>> net = normalise_rows(TwoLayer(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[1.0, 9.0]])))
+    >>> net.weight.tolist(), net.head.tolist()
+    ([[0.6, 0.8], [0.6, 0.8]], [[5.0, 0.0]])
     """
-    lengths = np.linalg.norm(net.first, axis=1)
+    lengths = np.linalg.norm(net.weight, axis=1)
     alive = lengths > 0
-    spare = np.eye(1, net.first.shape[1])[0] if not alive.any() else None
-    unit = net.first / np.where(alive, lengths, 1.0)[:, None]
+    spare = np.eye(1, net.weight.shape[1])[0] if not alive.any() else None
+    unit = net.weight / np.where(alive, lengths, 1.0)[:, None]
     unit = np.where(alive[:, None], unit, unit[np.argmax(alive)] if spare is None else spare)
-    return TwoLayer(unit, net.second * lengths)
+    return TwoLayer(unit, net.head * lengths)
 
 
 class Covering(NamedTuple):
@@ -135,8 +118,7 @@ class AlmostConvexPath(NamedTuple):
 
     def at(self, segment: int, s: float) -> TwoLayer:
         """The network at share s of a segment, 0 to 6."""
-        (w, v), (x, y) = self.corners[segment : segment + 2]
-        return TwoLayer((1 - s) * w + s * x, (1 - s) * v + s * y)
+        return interpolate(*self.corners[segment : segment + 2], s)
 
     def losses(
         self, criterion: Callable[[np.ndarray], Any], inputs: Float[np.ndarray, "N d"], *, points: int = 9
@@ -176,29 +158,29 @@ def almost_convex_path(a: MLP | TwoLayer, b: MLP | TwoLayer) -> AlmostConvexPath
     (True, True)
     """
     a, b = two_layer(a), two_layer(b)
-    if a.first.shape != b.first.shape or a.second.shape != b.second.shape:
+    if a.weight.shape != b.weight.shape or a.head.shape != b.head.shape:
         raise ValueError(
-            f"The networks have weights of shapes {a.first.shape}, {a.second.shape} and {b.first.shape}, "
-            f"{b.second.shape}; the path is between two of one shape."
+            f"The networks have weights of shapes {a.weight.shape}, {a.head.shape} and {b.weight.shape}, "
+            f"{b.head.shape}; the path is between two of one shape."
         )
-    n = len(a.first)
+    n = len(a.weight)
     if n < 2 or n % 2:
         raise ValueError(f"The networks have {n} hidden units; the path needs an even number, at least 2.")
     a, b = normalise_rows(a), normalise_rows(b)
     half = n // 2
-    cover_a = row_covering(a.first)
-    cover_b = row_covering(b.first, centres=np.arange(half, n))
-    rows_a, rows_b = a.first[cover_a.nearest], b.first[cover_b.nearest]
-    merged_a, merged_b = _merged(a.second, cover_a.nearest), _merged(b.second, cover_b.nearest)
-    shared = np.concatenate([a.first[:half], b.first[half:]])
+    cover_a = row_covering(a.weight)
+    cover_b = row_covering(b.weight, centres=np.arange(half, n))
+    rows_a, rows_b = a.weight[cover_a.nearest], b.weight[cover_b.nearest]
+    merged_a, merged_b = _merged(a.head, cover_a.nearest), _merged(b.head, cover_b.nearest)
+    shared = np.concatenate([a.weight[:half], b.weight[half:]])
     corners = (
         a,
-        TwoLayer(rows_a, a.second),
+        TwoLayer(rows_a, a.head),
         TwoLayer(rows_a, merged_a),
         TwoLayer(shared, merged_a),
         TwoLayer(shared, merged_b),
         TwoLayer(rows_b, merged_b),
-        TwoLayer(rows_b, b.second),
+        TwoLayer(rows_b, b.head),
         b,
     )
     return AlmostConvexPath(corners, cover_a, cover_b)

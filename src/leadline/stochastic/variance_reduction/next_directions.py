@@ -2,7 +2,10 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from leadline.optimisation import LogisticRidge
 
 from ..problems.finite_sum import FiniteSum
 from .variance_reduced import Buffer
@@ -17,6 +20,24 @@ def buffered_directions(
     if buffer.entries.shape[1] != w.size:
         raise ValueError("The directions need a dense buffer; make it with `filled_buffer(..., compact=False)`.")
     return weight * (_gradients(problem, w) - buffer.entries) + buffer.mean
+
+
+def replayed_buffer(
+    objective: LogisticRidge, points: Float[np.ndarray, "points p"], indices: Int[np.ndarray, " steps"], t: int
+) -> tuple[Float[np.ndarray, "n p"], Int[np.ndarray, " n"]]:
+    """The buffer that a run of SAG or SAGA with these points has before step t, and the age of its entries in steps.
+
+    Entry i is the gradient of example i where the run stood when it last drew i; before that, at w⁰.
+
+    >>> loss = LogisticRidge(np.eye(2), np.array([1.0, -1.0]), 0.0)
+    >>> entries, ages = replayed_buffer(loss, np.zeros((3, 2)), np.array([1, 1]), 2)
+    >>> entries.tolist(), ages.tolist()
+    ([[-0.5, -0.0], [0.0, 0.5]], [2, 1])
+    """
+    rows = np.arange(len(objective.y))
+    seen = np.zeros(len(rows), int)
+    np.maximum.at(seen, indices[:t], np.arange(t))
+    return objective.sample_gradients(np.asarray(points)[seen])[rows, rows], t - seen
 
 
 def snapshot_directions(problem: FiniteSum, w: Vector, snapshot: Vector) -> Float[Array, "n p"]:

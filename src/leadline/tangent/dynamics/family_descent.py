@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..two_layer import Inputs, Others, Targets, TwoLayer
+from leadline.networks import TwoLayer
+
+from ..two_layer import Inputs, Others, Targets
 
 
 class FamilyRun(NamedTuple):

@@ -12,9 +12,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from leadline._network import as_apply
 from leadline.data import generator
-from leadline.networks import parameter_jacobian
+from leadline.networks import TwoLayer, parameter_jacobian
 
-from ..two_layer import Inputs, TwoLayer
+from ..two_layer import Inputs
 
 
 class Sandwich(NamedTuple):
@@ -67,7 +67,7 @@ def gradient_ratio(network: Callable, x: Inputs, y: Float[Array | np.ndarray, " 
 
 def _outputs(network: Callable, x: Float[Array, "n d"]) -> Float[Array, " n"]:
     if isinstance(network, TwoLayer):
-        return network.outputs(x)
+        return network(x)
     return jnp.reshape(jax.vmap(network)(x), (len(x),))
 
 

@@ -2,12 +2,13 @@
 
 import itertools
 import math
-import warnings
 
-import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
 
-from leadline import data, generalisation
+from leadline import data, generalisation, networks, training
+from leadline.claims.scenarios.networks.digit_networks import cross_entropy
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, reference
 from leadline.generalisation.capacity.capacity_calculator import growth_bound, relu_vc_orders
 from leadline.generalisation.capacity.growth_functions import network_vc_ceiling
@@ -42,8 +43,6 @@ def vc_of_relu_networks(key, hidden: Int(1, 3) = 2, width: Int(16, 96, log=True)
     Check: The numbers of the source are recomputed. An MLP with `hidden` layers is then trained by Adam on 150, 450
     and 1350 digits, and its gap is measured on the other 447.
     """
-    from sklearn.neural_network import MLPClassifier
-
     orders = relu_vc_orders(10**6, 10)
     yield reference(orders, [1.15e8, 1.38e8], "p = 10⁶, L = 10: pL ln(p/L) and pL ln p", digits=3)
     big, small = (generalisation.vc_schematic(dimension, 50_000).value for dimension in (1e8, 1e7))
@@ -66,14 +65,12 @@ def vc_of_relu_networks(key, hidden: Int(1, 3) = 2, width: Int(16, 96, log=True)
     ceiling = network_vc_ceiling(*one_output)
     yield at_least(ceiling, one_output[1][-1] / 2, "explicit ceiling on VC against half the parameters")
     rows, gaps = np.array([150, 450, 1350]), []
-    seed = int(jax.random.randint(key, (), 0, 2**31 - 1))
-    options = {"batch_size": 50, "learning_rate_init": 3e-3, "max_iter": epochs, "random_state": seed}
     for n in rows:
-        net = MLPClassifier((width,) * hidden, **options)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it says when the epochs are over
-            net.fit(x[:n], y[:n])
-        gaps.append(net.score(x[:n], y[:n]) - net.score(x[1350:], y[1350:]))
+        seen, unseen = ((jnp.asarray(x[part]), jnp.asarray(y[part])) for part in (slice(n), slice(1350, None)))
+        start = networks.MLP(widths, key=key)
+        rule, count = optax.adam(3e-3), epochs * int(n) // 50
+        net, _ = training.minimise(cross_entropy, start, rule, count, *seen, batch=50, key=key)
+        gaps.append(float(networks.accuracy(net, *seen) - networks.accuracy(net, *unseen)))
     what = f"digits, {p} parameters: measured gap against the schematic bound with V = pL ln(p/L)"
     yield at_most(gaps, bound(low, rows), what, trivial=1.0)
     needed = (8 * low - 4 * math.log(0.05)) / 0.1**2

@@ -1,12 +1,14 @@
 """Rademacher complexity: how well classes, and trained networks, correlate with random signs."""
 
 import math
-import warnings
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
 
-from leadline import data, generalisation
+from leadline import data, generalisation, networks, optimisation
 from leadline.claims.generalisation.vc_dimension.network_capacity import shuffled_digits
 from leadline.evidence import Int, Real, at_least, at_most, frequency, instrument, mean
 from leadline.generalisation.capacity.rademacher_averages import reached_correlation
@@ -89,18 +91,19 @@ def _threshold_gaps(rng, n: int, sets: int) -> np.ndarray:
     return np.maximum(most - errors, errors - least).max(axis=1)
 
 
-def _learner(x: np.ndarray, width: int, marks: np.ndarray):
-    """learn(signs, draw) for `reached_correlation`: an MLP by Adam, its outputs at the marked epochs."""
-    from sklearn.neural_network import MLPClassifier
+def _logistic_loss(net, x, signs):
+    return jnp.mean(jax.nn.softplus(-signs * jax.vmap(net)(x)[:, 0]))
 
-    options = {"batch_size": len(x), "learning_rate_init": 0.02, "warm_start": True, "n_iter_no_change": 10**6}
+
+def _learner(x: np.ndarray, width: int, marks: np.ndarray):
+    """learn(signs, draw) for `reached_correlation`: an MLP by Adam on all examples, its signs at the marked steps."""
+    rule = optimisation.tunable(optax.adam, learning_rate=0.02)
+    outputs = eqx.filter_jit(lambda loss, points: jax.vmap(lambda w: jax.vmap(loss.parameters(w))(x)[:, 0])(points))
 
     def learn(signs: np.ndarray, draw: int) -> np.ndarray:
-        net, rows = MLPClassifier((width,), random_state=draw, **options), []
-        for more in np.diff(marks, prepend=0):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # it says when the epochs are over
-                rows.append(net.set_params(max_iter=int(more)).fit(x, signs).predict(x))
-        return np.array(rows)
+        start = networks.MLP((x.shape[1], width, 1), key=jax.random.key(draw))
+        loss, w = optimisation.flat_objective(_logistic_loss, start, x, signs)
+        points = optimisation.descend(loss, rule, w, int(marks[-1])).points[marks]
+        return np.where(outputs(loss, points) > 0, 1, -1)
 
     return learn

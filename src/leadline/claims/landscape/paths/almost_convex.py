@@ -7,15 +7,16 @@ import numpy as np
 from leadline import data, landscape
 from leadline.claims.scenarios.landscape.digit_components import digit_components, linear_barrier, trained_pair
 from leadline.evidence import Int, OneOf, at_least, at_most, claim, close, erratum, method, slope
-from leadline.landscape.paths.almost_convex_paths import SEGMENTS, TwoLayer, normalise_rows
+from leadline.landscape.paths.almost_convex_paths import SEGMENTS, normalise_rows
 from leadline.landscape.two_layer_fits import softmax_loss, squared_loss
+from leadline.networks import TwoLayer
 from leadline.presentation import figure
 
 
 def doubled(rng: np.random.Generator, half: int, dim: int) -> TwoLayer:
     """A network whose second half of rows repeats its first half: covering radius 0, whatever its loss."""
     net = landscape.random_two_layer(rng, dim, 2 * half, 1)
-    return TwoLayer(np.tile(net.first[:half], (2, 1)), net.second)
+    return TwoLayer(np.tile(net.weight[:half], (2, 1)), net.head)
 
 
 @method(sources=("cam",), shows=("landscape.fit_two_layer", "landscape.random_two_layer"))
@@ -67,12 +68,12 @@ def almost_convex_path(
     flat = landscape.almost_convex_path(twice, twice)
     outer = flat.losses(lambda f: squared_loss(f, y), x, points=3)[0]
     yield close(outer, outer[0], "rows covered exactly (ε = 0): loss on the outer segment", rtol=1e-12)
-    v = rng.normal(size=a.second.shape)
-    trivial = [criterion(TwoLayer(a.first, (1 - s) * a.second + s * v)(x)) for s in np.linspace(0, 1, 9)]
+    v = rng.normal(size=a.head.shape)
+    trivial = [criterion(TwoLayer(a.weight, (1 - s) * a.head + s * v)(x)) for s in np.linspace(0, 1, 9)]
     what = "second differences while only W₂ moves, to random weights"
     yield at_least(np.diff(trivial, 2), 0.0, what, atol=1e-12 * max(trivial))
     places = np.arange(7)[:, None] + np.linspace(0, 1, losses.shape[1])
-    line = linear_barrier(criterion, a, b, x)
+    line = linear_barrier(loss, a, b, dim)
     title = f"Width {2 * half}, {dim} components: barrier {size - max(ends):.2g} on the path, {line:.2g} on the line"
     points = {f"{k + 1} {name}": (places[k], losses[k]) for k, name in enumerate(SEGMENTS)}
     axis = f"{'cross-entropy' if loss == 'softmax' else 'squared'} loss"
@@ -103,10 +104,10 @@ def path_barrier_bound(key, largest: OneOf(128, 256, 512) = 128, num_steps: Int(
         for j, n in enumerate(widths):
             for k in range(draws):
                 net = normalise_rows(landscape.random_two_layer(rng, dim, int(n), 1))
-                cover = landscape.row_covering(net.first)
-                moved = net.first[cover.nearest]
+                cover = landscape.row_covering(net.weight)
+                moved = net.weight[cover.nearest]
                 shares = (0.0, 0.25, 0.5, 0.75, 1.0)
-                steps = [TwoLayer((1 - s) * net.first + s * moved, net.second)(x) for s in shares]
+                steps = [TwoLayer((1 - s) * net.weight + s * moved, net.head)(x) for s in shares]
                 risks = [squared_loss(outputs, y) for outputs in steps]
                 delta = np.linalg.norm(x, axis=1) * net.mass * cover.radius
                 mass[i, j, k], moves[i, j, k] = net.mass, np.mean((steps[-1] - steps[0]) ** 2)
@@ -124,7 +125,7 @@ def path_barrier_bound(key, largest: OneOf(128, 256, 512) = 128, num_steps: Int(
     yield grows
     yield erratum(fixed, of=grows, by="cam", prints="the barrier vanishes with ε_n, the constant before ε as if fixed")
     twice = doubled(rng, 16, 3)
-    radius = landscape.row_covering(normalise_rows(twice).first).radius
+    radius = landscape.row_covering(normalise_rows(twice).weight).radius
     what = "rows covered exactly (ε = 0): loss on the outer piece, against ‖W₂‖₁ ε"
     wrong = at_most(squared_loss(twice(x), y), radius * twice.mass, what)
     prints = "(6.11): the loss is at most C ε, where the excess is meant"
@@ -146,7 +147,7 @@ def path_barrier_bound(key, largest: OneOf(128, 256, 512) = 128, num_steps: Int(
                     np.sqrt(side), most, f"digits, d = {dim}, n = {n}: √r̂ on an outer piece, against its bound"
                 )
             path_barriers[dim, n] = losses.max() - max(ends)
-            line_barriers[dim, n] = linear_barrier(criterion, a, b, x)
+            line_barriers[dim, n] = linear_barrier("squared", a, b, dim)
     n, over = sizes[-1], "barrier of the path over that of the line"
     few, many = (path_barriers[dim, n] / line_barriers[dim, n] for dim in (2, 8))
     yield at_most(few, 0.2, f"digits, d = 2, n = {n}: {over}").as_empirical()

@@ -7,17 +7,11 @@ import numpy as np
 import optax
 
 from leadline import data, landscape, networks
+from leadline.claims.scenarios.networks.digit_networks import cross_entropy
 from leadline.evidence import Int, OneOf, at_least, at_most, claim, close, method, smaller
-from leadline.landscape.paths.almost_convex_paths import TwoLayer
-from leadline.landscape.two_layer_fits import bend_between, bezier_point, match_hidden_units, softmax_loss
+from leadline.landscape.two_layer_fits import falling_adam, match_hidden_units, softmax_risk
+from leadline.networks import TwoLayer
 from leadline.presentation import figure
-
-
-def cross_entropy(net: networks.MLP, images: jax.Array, labels: jax.Array) -> jax.Array:
-    """The mean cross-entropy of a network without biases."""
-    first, second = (layer.weight for layer in net.layers)
-    outputs = jnp.maximum(images @ first.T, 0) @ second.T
-    return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(outputs, labels))
 
 
 def digit_network(rng: np.random.Generator, width: int, num_steps: int) -> TwoLayer:
@@ -49,7 +43,8 @@ def mode_connector(
     """
     rng = data.generator(key)
     trained = [digit_network(rng, width, 300) for _ in range(2)]
-    a, b = (networks.mlp_from_affine([(jnp.asarray(w), None) for w in net], "relu") for net in trained)
+    layers = [[(jnp.asarray(w), None) for w in (net.weight, net.head)] for net in trained]
+    a, b = (networks.mlp_from_affine(pairs, "relu") for pairs in layers)
     arrays = tuple(jnp.asarray(part) for part in first_digits())
     loss = eqx.filter_jit(cross_entropy)
 
@@ -101,20 +96,18 @@ def barrier_versus_width(
     Check: `pairs` pairs are trained on 300 digits at three widths, and curves for `num_steps` steps.
     """
     rng = data.generator(key)
-    images, labels = first_digits()
+    (images, labels), rule = first_digits(), falling_adam(0.01, num_steps)
     widths = [16, 48 if widest == 128 else 128, widest]
     barriers = {name: np.zeros((len(widths), pairs)) for name in ("line", "line, units matched", "Bézier curve")}
     for i, width in enumerate(widths):
         for j in range(pairs):
             a, b = (digit_network(rng, width, 200) for _ in range(2))
             moved = match_hidden_units(a, b)
-            bend = bend_between(a, b, images, labels, rng=rng, loss="softmax", num_steps=num_steps)
-            halfway = [TwoLayer((a.first + c.first) / 2, (a.second + c.second) / 2) for c in (b, moved)]
-            ways = ((a, halfway[0], b), (a, halfway[1], moved), (a, bend, b))
+            drawn = {"key": jax.random.fold_in(key, pairs * i + j), "draws": 1, "batch": 64, "optimiser": rule}
+            bent = landscape.train_curve(softmax_risk, a, b, images, labels, num_steps=num_steps, **drawn).curve
+            ways = landscape.straight_line(a, b), landscape.straight_line(a, moved), bent
             for values, way in zip(barriers.values(), ways, strict=True):
-                nets = [bezier_point(*way, t) for t in np.linspace(0, 1, 11)]
-                losses = [softmax_loss(net(images), labels) for net in nets]
-                values[i, j] = max(losses) - max(losses[0], losses[-1])
+                values[i, j] = landscape.path_profile(softmax_risk, way, images, labels, points=11).barrier
     plain, matched, curved = barriers.values()
     for name, values in (("line", plain), ("line, units matched", matched)):
         yield smaller(values[-1], values[0], f"{name}: barriers at width {widest} are smaller than at width 16")

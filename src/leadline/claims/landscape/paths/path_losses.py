@@ -5,8 +5,9 @@ import numpy as np
 from leadline import data, landscape
 from leadline.claims.scenarios.landscape.digit_components import digit_components
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close
-from leadline.landscape.paths.almost_convex_paths import TwoLayer, normalise_rows
+from leadline.landscape.paths.almost_convex_paths import normalise_rows
 from leadline.landscape.two_layer_fits import squared_loss
+from leadline.networks import TwoLayer
 from leadline.presentation import figure
 
 
@@ -75,8 +76,8 @@ def path_for_convex_losses(
 def _first_change(net: TwoLayer, x: np.ndarray, targets: np.ndarray) -> float:
     """The largest change of the squared loss, up or down, while the rows move to their centres."""
     net = normalise_rows(net)
-    moved = net.first[landscape.row_covering(net.first).nearest]
-    steps = [TwoLayer((1 - s) * net.first + s * moved, net.second)(x[::5]) for s in (0.0, 0.5, 1.0)]
+    moved = net.weight[landscape.row_covering(net.weight).nearest]
+    steps = [TwoLayer((1 - s) * net.weight + s * moved, net.head)(x[::5]) for s in (0.0, 0.5, 1.0)]
     losses = [squared_loss(f, targets[::5]) for f in steps]
     return max(abs(loss - losses[0]) for loss in losses)
 

@@ -3,12 +3,11 @@
 import jax
 import numpy as np
 
-from leadline import data, landscape
-from leadline.claims.scenarios.landscape.weight_comparison import WeightComparison
-from leadline.claims.scenarios.landscape.width_runs import digits_pair, relative_distances
+from leadline import data, landscape, tangent
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, frequency, mean, slope
 from leadline.kernels import features
 from leadline.landscape.label_noise import label_noise_path
+from leadline.landscape.two_layer_fits import WeightComparison
 from leadline.presentation import figure
 
 NARROW = np.array([1, 2, 4, 8, 16])
@@ -32,18 +31,18 @@ def distance_travelled(
     `largest`, and from 1 to 16 with 40 seeds each.
     """
     rng = data.generator(key)
-    x, y = digits_pair(rng, count, dims)
+    x, y = _digits_pair(rng, count, dims)
     widths = np.unique(np.geomspace(32, largest, 5).round().astype(int))
-    wide = [relative_distances(rng, x, y, int(m), seeds, 0.05, 1500) for m in widths]
-    relative, arrived = (np.array(part) for part in zip(*wide, strict=True))
+    wide = [_relative_distances(rng, x, y, [m], seeds, 1500, 2) for m in widths]
+    relative, arrived = (np.concatenate(part) for part in zip(*wide, strict=True))
     yield exactly(arrived.mean(), 1.0, f"share of runs that reach the goal, widths {widths[0]} to {widths[-1]}")
     many = np.repeat(widths, seeds)
     yield slope(many, relative.ravel(), -0.5, "exponent of the width in the relative distance", within=0.1)
-    narrow = [relative_distances(rng, x, y, int(m), 40, 0.05, 600) for m in NARROW]
-    failed = np.array([1 - np.mean(reached) for _, reached in narrow])
+    narrow, reached = _relative_distances(rng, x, y, NARROW, 40, 1200, 4)
+    failed = 1 - reached.mean(axis=1)
     yield frequency(40 * failed[0], 40, 0.2, "share of networks of width 1 that never arrives", side="at least")
     yield at_most(failed[-1], failed[0], f"share of runs that fail at width {NARROW[-1]}, against width 1")
-    median = np.array([np.median(r) for r, _ in narrow])
+    median = np.median(narrow, axis=1)
     yield at_least(median[0] / np.median(relative[-1]), 5.0, f"relative distance at width 1 over that at {widths[-1]}")
     middle = np.median(relative, axis=1)
     lines = {"slope −1/2": (widths, middle[0] * (widths / widths[0]) ** -0.5)}
@@ -55,6 +54,31 @@ def distance_travelled(
     fitted = np.polyfit(np.log(many), np.log(relative.ravel()), 1)[0]
     title = f"Relative distance ~ width^({fitted:.2f}); {failed[0]:.0%} of the networks of width 1 fail"
     yield figure.beside(title, far, lost)
+
+
+def _digits_pair(rng: np.random.Generator, count: int, dims: int) -> tuple[np.ndarray, np.ndarray]:
+    """`count` images of 3 and 8 by their first principal components, of mean length 1, with a constant; labels ±1."""
+    images, labels = data.digits()
+    kept = np.flatnonzero(np.isin(labels, (3, 8)))
+    centred = images[kept] - images[kept].mean(axis=0)
+    projected = centred @ np.linalg.svd(centred, full_matrices=False)[2][:dims].T
+    chosen = rng.choice(len(kept), count, replace=False)
+    x = projected[chosen] / np.sqrt(np.mean(np.sum(projected[chosen] ** 2, axis=1)))
+    return np.hstack([x, np.full((count, 1), 0.5)]), np.where(labels[kept[chosen]] == 3, 1.0, -1.0)
+
+
+def _relative_distances(rng, x, y, widths, seeds: int, max_steps: int, care: float) -> tuple[np.ndarray, np.ndarray]:
+    """‖w_end − w₀‖/‖w₀‖ and whether the loss fell to 5% of the first, (widths, seeds), for ReLU networks in the NTK
+    form; descent on the mean square with η = n/(care λ_max(K₀)), stable while the kernel K stays below `care` K₀."""
+    options = {"gain": 2**0.5, "parametrisation": "ntk"}
+    keys = jax.random.split(jax.random.key(int(rng.integers(2**31))), seeds * len(widths))
+    drawn = zip(np.repeat(widths, seeds).tolist(), keys, strict=True)
+    nets = [tangent.lecun_two_layer(x.shape[1], m, "relu", key=one, **options) for m, one in drawn]
+    tops = np.linalg.eigvalsh(tangent.family_kernels(nets, x))[:, -1]
+    runs = tangent.train_family(nets, x, y, len(y) / (care * np.maximum(tops, 1e-9)), until=0.05, max_steps=max_steps)
+    moved = [run.network.distance(net) / net.size for run, net in zip(runs, nets, strict=True)]
+    shape = len(widths), seeds
+    return np.reshape(moved, shape), np.reshape([run.reached for run in runs], shape)
 
 
 @claim(sources=("penn",))
@@ -168,7 +192,7 @@ def retrained_nets_differ(
     errors = (answers != test_y).mean(axis=1)
     yield frequency(errors * len(test_y), len(test_y), errors.mean(), "test errors, against their mean")
     pairs = [(i, j) for i in range(seeds) for j in range(i)]
-    hidden = [np.maximum(test_x @ net.first.T, 0) for net in nets]
+    hidden = [np.maximum(test_x @ net.weight.T, 0) for net in nets]
     trained = [WeightComparison(nets[i], nets[j]) for i, j in pairs]
     cosine, matched = (np.array([getattr(c, name) for c in trained]) for name in ("cosine", "matched"))
     untrained = np.array([WeightComparison(starts[i], starts[j]).matched for i, j in pairs])

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, learning
-from leadline.claims.scenarios.neurons.plane_shapes import boundary
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, distributed_as, exactly, model
 from leadline.presentation import figure
+from leadline.presentation.figure.plane_shapes import boundary
 
 
 @model(sources=("eth", "penn", "cam"))

@@ -9,10 +9,10 @@ import numpy as np
 import optax
 
 from leadline import data, learning, networks, training
-from leadline.claims.scenarios.networks.graph_pictures import layered_graph
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, erratum, exactly, instrument, method, model
 from leadline.networks import embeddings
 from leadline.presentation import figure
+from leadline.presentation.figure.graph_pictures import layered_graph
 
 
 def _by_loops(net, x):

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, differentiation
-from leadline.claims.scenarios.networks.graph_pictures import graph_pair
 from leadline.evidence import Int, at_least, at_most, close, exactly, method
 from leadline.presentation import figure
+from leadline.presentation.figure.graph_pictures import graph_pair
 
 
 @method(sources=("sheet", "penn"))

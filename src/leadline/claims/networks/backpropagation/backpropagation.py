@@ -8,13 +8,13 @@ import optax
 
 from leadline import data, differentiation, training
 from leadline.claims.scenarios.networks.drawn_networks import drawn
-from leadline.claims.scenarios.networks.graph_pictures import chain_of_pairs, graph_pair, layered_graph
 from leadline.claims.scenarios.networks.layer_pairs import pair_parameters, relative_error
 from leadline.differentiation.backward_pass import adjoint_steps, hand_differentiated
 from leadline.differentiation.loss_pairs import loss_pair
 from leadline.evidence import Figure, Int, OneOf, Real, at_most, claim, close, erratum, exactly, method
 from leadline.networks import MLP, activation as activation_called
 from leadline.presentation import figure
+from leadline.presentation.figure.graph_pictures import chain_of_pairs, graph_pair, layered_graph
 
 _ANALYTIC = ("identity", "tanh", "sigmoid", "swish", "sin")  # and softplus, but JAX's drops tiny imaginary parts
 _KINKED = ("relu", "leaky_relu", "absolute")

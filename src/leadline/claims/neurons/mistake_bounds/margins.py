@@ -4,7 +4,6 @@ import jax
 import numpy as np
 
 from leadline import data
-from leadline.claims.scenarios.neurons.plane_shapes import arc, band, boundary, by_sign, polar, square
 from leadline.evidence import (
     Int,
     Real,
@@ -20,6 +19,7 @@ from leadline.evidence import (
 )
 from leadline.linear_classifiers import dichotomies, margins, perceptrons
 from leadline.presentation import figure
+from leadline.presentation.figure.plane_shapes import arc, band, boundary, by_sign, polar, square
 
 
 @instrument(sources=("eth", "penn", "sheet"))

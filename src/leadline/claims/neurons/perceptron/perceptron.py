@@ -6,11 +6,11 @@ import numpy as np
 
 from leadline import data
 from leadline.claims.scenarios.neurons.perceptron_runs import source_bound
-from leadline.claims.scenarios.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly, method
 from leadline.linear_classifiers import perceptrons
 from leadline.linear_classifiers.perceptrons.variants import path_errors
 from leadline.presentation import figure
+from leadline.presentation.figure.plane_shapes import boundary, by_sign
 
 SHOWS = tuple(f"linear_classifiers.perceptrons.{name}" for name in ("sweep_order", "pocket", "averaged"))
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from leadline import data
 from leadline.claims.scenarios.neurons.perceptron_runs import source_bound
-from leadline.claims.scenarios.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, method
 from leadline.linear_classifiers import perceptrons
 from leadline.linear_classifiers.perceptrons.dual import dual_cost, inner_product, monomial_features, primal_cost
 from leadline.linear_classifiers.perceptrons.subgradient import perceptron_loss, subgradient_descent
 from leadline.presentation import figure
+from leadline.presentation.figure.plane_shapes import boundary, by_sign
 
 
 @claim(sources=("sheet", "penn"))

@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline.claims.scenarios.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Int, Real, claim, close, exactly, model
 from leadline.linear_classifiers import perceptrons
 from leadline.linear_classifiers.perceptrons.classifier import fires
 from leadline.linear_classifiers.perceptrons.hyperplane import absorbed_distance, plane_offset
 from leadline.presentation import figure
+from leadline.presentation.figure.plane_shapes import boundary, by_sign
 
 
 @model(sources=("eth", "sheet", "penn"), shows=("linear_classifiers.perceptrons.from_threshold",))

@@ -5,11 +5,11 @@ from itertools import permutations
 import numpy as np
 
 from leadline import data, neurons
-from leadline.claims.scenarios.neurons.plane_shapes import boundary, by_sign
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, method
 from leadline.linear_classifiers import dichotomies, margins, perceptrons
 from leadline.linear_classifiers.dichotomies.boolean_functions import hypercube, linear_functions
 from leadline.presentation import figure
+from leadline.presentation.figure.plane_shapes import boundary, by_sign
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
 XOR = np.array([1.0, 1.0, -1.0, -1.0])

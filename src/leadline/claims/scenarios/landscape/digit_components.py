@@ -5,7 +5,8 @@ from functools import lru_cache
 import numpy as np
 
 from leadline import data, landscape
-from leadline.landscape.paths.almost_convex_paths import TwoLayer
+from leadline.landscape.two_layer_fits import RISKS
+from leadline.networks import TwoLayer
 
 
 @lru_cache
@@ -24,8 +25,7 @@ def trained_pair(rng: np.random.Generator, dim: int, width: int, *, loss: str = 
     return tuple(landscape.fit_two_layer(s, x, labels, rng=rng, loss=loss, num_steps=num_steps) for s in starts)
 
 
-def linear_barrier(criterion, a: TwoLayer, b: TwoLayer, x: np.ndarray, points: int = 11) -> float:
-    """The barrier on the straight line between two networks, in NumPy."""
-    between = [[(1 - s) * p + s * q for p, q in zip(a, b, strict=True)] for s in np.linspace(0, 1, points)]
-    losses = [criterion(TwoLayer(*weights)(x)) for weights in between]
-    return max(losses) - max(losses[0], losses[-1])
+def linear_barrier(loss: str, a: TwoLayer, b: TwoLayer, dim: int) -> float:
+    """The barrier on the straight line between two networks."""
+    line = landscape.straight_line(a, b)
+    return landscape.path_profile(RISKS[loss], line, *digit_components(dim), points=11).barrier

@@ -1,15 +1,17 @@
 """The classifiers of the digits that the entries attack: a network, a softmax regression; trained once, remembered."""
 
-import warnings
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 from leadline import data, networks, training
+from leadline.claims.scenarios.networks.digit_networks import cross_entropy
+from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.robustness.linear_distances import LinearScores
 
 EPOCHS = 60
@@ -33,21 +35,16 @@ def digit_scores(net: eqx.Module, images: jax.Array | np.ndarray) -> jax.Array:
 
 @cache
 def standard_network(seed: int = 0) -> networks.MLP:
-    """The MLP 64-128-128-10, ReLU, by scikit-learn (nothing to compile): Adam at 1e-3, 60 epochs of batches of 64."""
+    """The MLP 64-128-128-10, ReLU: Adam at 1e-3, 60 epochs of batches of 64, in single precision."""
     return training.remembered(_standard_training, untrained_network(dtype=float), seed=seed)
 
 
 def _standard_training(seed: int) -> networks.MLP:
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPClassifier
-
     images, labels, *_ = data.digits_split()
-    often = {"max_iter": EPOCHS, "n_iter_no_change": EPOCHS, "tol": 0.0, "batch_size": BATCH, "random_state": seed}
-    rule = MLPClassifier((128, 128), alpha=0.0, learning_rate_init=1e-3, **often)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it is stopped after EPOCHS on purpose
-        fitted = rule.fit(images.astype(np.float32), labels)
-    return _as_network([array for w, b in zip(fitted.coefs_, fitted.intercepts_, strict=True) for array in (w.T, b)])
+    rows, steps = (jnp.asarray(images, jnp.float32), jnp.asarray(labels)), EPOCHS * len(labels) // BATCH
+    options = {"batch": BATCH, "key": jax.random.key(seed)}
+    net, _ = training.minimise(cross_entropy, untrained_network(seed), optax.adam(1e-3), steps, *rows, **options)
+    return jax.tree.map(lambda a: a.astype(float), net)
 
 
 @cache
@@ -62,10 +59,7 @@ def softmax_regression() -> LinearScores:
 
 def untrained_network(seed: int = 0, dtype=jnp.float32) -> networks.MLP:
     """The MLP 64-128-128-10, in single precision unless told otherwise, drawn by He's rule with NumPy."""
-    rng = np.random.default_rng(seed)
-    sizes = ((128, 64), (128, 128), (10, 128))
-    arrays = [a for n, m in sizes for a in (rng.normal(size=(n, m)) * np.sqrt(2 / m), np.zeros(n))]
-    return jax.tree.map(lambda a: a.astype(dtype), _as_network(arrays))
+    return drawn(np.random.default_rng(seed), partial(networks.MLP, (64, 128, 128, 10), dtype=dtype), bias_scale=0.0)
 
 
 def test_images() -> LabelledImages:
@@ -87,10 +81,3 @@ def decisions(net: eqx.Module, images: jax.Array | np.ndarray) -> np.ndarray:
 
 
 _scores = eqx.filter_jit(digit_scores)
-
-
-def _as_network(arrays: list[np.ndarray]) -> networks.MLP:
-    """An MLP with these weights and biases, layer by layer."""
-    widths = (arrays[0].shape[1], *(len(bias) for bias in arrays[1::2]))
-    blank = eqx.filter_eval_shape(networks.MLP, widths, "relu", key=jax.random.key(0))  # draws nothing
-    return jax.tree.unflatten(jax.tree.structure(blank), [jnp.asarray(array, float) for array in arrays])

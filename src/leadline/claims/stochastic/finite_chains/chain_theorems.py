@@ -4,10 +4,10 @@ import numpy as np
 
 from leadline import chains
 from leadline.chains.named_chains import random_chains
-from leadline.claims.scenarios.stochastic.chain_pictures import eigenvalue_plane
 from leadline.data import generator
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly
 from leadline.presentation import figure
+from leadline.presentation.figure.chain_pictures import eigenvalue_plane
 
 
 def _converges(chain) -> bool:

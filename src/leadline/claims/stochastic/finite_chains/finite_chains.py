@@ -7,7 +7,6 @@ import numpy as np
 
 from leadline import chains
 from leadline.chains.named_chains import rational_mole, reflected_walk, walk_with_late_returns
-from leadline.claims.scenarios.stochastic.chain_pictures import eigenvalue_plane, ring
 from leadline.evidence import (
     Int,
     OneOf,
@@ -23,6 +22,7 @@ from leadline.evidence import (
     model,
 )
 from leadline.presentation import figure
+from leadline.presentation.figure.chain_pictures import eigenvalue_plane, ring
 
 
 def _refusal(action) -> str:

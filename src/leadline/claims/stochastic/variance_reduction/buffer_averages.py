@@ -4,10 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, stochastic
-from leadline.claims.scenarios.stochastic.ridge_logistic import replayed_buffer, ridge_logistic
+from leadline.claims.scenarios.stochastic.ridge_logistic import ridge_logistic
 from leadline.evidence import Int, Real, at_least, at_most, claim, close
 from leadline.presentation import figure
 from leadline.stochastic.variance_reduction.control_variates import best_weight
+from leadline.stochastic.variance_reduction.next_directions import replayed_buffer
 from leadline.stochastic.variance_reduction.variance_reduced import Buffer
 
 

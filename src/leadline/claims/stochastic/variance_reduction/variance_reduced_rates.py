@@ -8,9 +8,10 @@ import optax
 
 from leadline import data, optimisation, stochastic
 from leadline.claims.scenarios.optimisation.small_digit_network import digit_sum, network_starts
-from leadline.claims.scenarios.stochastic.ridge_logistic import replayed_buffer, ridge_logistic
+from leadline.claims.scenarios.stochastic.ridge_logistic import ridge_logistic
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, reference, slope
 from leadline.presentation import figure
+from leadline.stochastic.variance_reduction.next_directions import replayed_buffer
 from leadline.stochastic.variance_reduction.variance_reduced import svrg_factor
 
 _SEEDS = 8

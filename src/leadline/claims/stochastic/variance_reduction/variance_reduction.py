@@ -4,11 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, stochastic
-from leadline.claims.scenarios.stochastic.ridge_logistic import replayed_buffer, ridge_logistic
+from leadline.claims.scenarios.stochastic.ridge_logistic import ridge_logistic
 from leadline.evidence import Int, OneOf, Real, assume, at_most, close, erratum, method
 from leadline.presentation import figure
 from leadline.stochastic.problems.linear_loss import logistic_of_score
-from leadline.stochastic.variance_reduction.next_directions import total_variance
+from leadline.stochastic.variance_reduction.next_directions import replayed_buffer, total_variance
 from leadline.stochastic.variance_reduction.variance_reduced import Buffer
 
 

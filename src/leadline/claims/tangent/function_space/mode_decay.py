@@ -53,7 +53,7 @@ def eigenmode_decay(
         for seed in range(seeds):
             own = jax.random.fold_in(key, 10 * m + seed)
             net = tangent.lecun_two_layer(64, m, "relu", gain=2**0.5, parametrisation="ntk", key=own)
-            K, f0 = np.asarray(net.tangent_kernel(x)), np.asarray(net.outputs(x))
+            K, f0 = np.asarray(net.tangent_kernel(x)), np.asarray(net(x))
             eta = pace / np.linalg.eigvalsh(K)[-1]
             theory = infinite_width.WideTraining(K, y, step_size=eta)
             r_theory = np.asarray(theory.from_start(f0, shown)) - y

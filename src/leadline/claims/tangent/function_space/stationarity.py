@@ -109,11 +109,11 @@ def _along(risk, ends, shares, x, y):
 class WithBias(eqx.Module):
     """A two-layer ReLU network with an output bias; without one the bias is static 0."""
 
-    net: tangent.TwoLayer
+    net: networks.TwoLayer
     bias: jax.Array | None
 
     def outputs(self, x):
-        return self.net.outputs(x) + (0.0 if self.bias is None else self.bias)
+        return self.net(x) + (0.0 if self.bias is None else self.bias)
 
 
 def _half_squares(model, x, y):
@@ -157,7 +157,7 @@ def stationarity_and_ntk(
     x, y = np.eye(samples), rng.choice([-1.0, 1.0], samples) * rng.uniform(0.5, 1.5, samples)
     weight, head = rng.standard_normal((seeds, width, samples)), rng.standard_normal((seeds, width))
     weight[-1] = -np.abs(weight[-1])
-    nets = tangent.TwoLayer(jnp.asarray(weight), jnp.asarray(head), "relu")
+    nets = networks.TwoLayer(jnp.asarray(weight), jnp.asarray(head), "relu")
     starts = WithBias(nets, jnp.zeros(seeds) if bias else None)
     K0, _, _ = _kernels(starts, x, y)
     traces = np.trace(np.asarray(K0), axis1=1, axis2=2)

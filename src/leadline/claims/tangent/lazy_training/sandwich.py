@@ -19,7 +19,7 @@ def _measured(stack, x, y):
     """‖∇R‖²/R, (4/n²) rᵀKr/R and the ends of the spectrum of K for a stack of networks."""
 
     def one(net):
-        r, K = net.outputs(x) - y, net.tangent_kernel(x)
+        r, K = net(x) - y, net.tangent_kernel(x)
         values = jnp.linalg.eigvalsh(K)
         return tangent.gradient_ratio(net, x, y), 4 * r @ K @ r / len(y) / (r @ r), values[0], values[-1], jnp.trace(K)
 
@@ -158,7 +158,7 @@ def _train(net, x, y, mu, rate, loss: str, num_steps: int):
 
     def step(net, _):
         values = jnp.linalg.eigvalsh(net.tangent_kernel(x))
-        risk, gradient = eqx.filter_value_and_grad(lambda n: jnp.mean(LOSSES[loss](n.outputs(x), y, mu)))(net)
+        risk, gradient = eqx.filter_value_and_grad(lambda n: jnp.mean(LOSSES[loss](n(x), y, mu)))(net)
         squared = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient))
         moved = jax.tree.map(lambda p, g: p - rate * g, net, gradient)
         return moved, (risk, squared * len(y) / risk, values[0], values[-1])

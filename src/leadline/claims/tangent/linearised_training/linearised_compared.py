@@ -29,7 +29,7 @@ def _unit(x):
 def _two_layer(dim, width, key):
     """v·relu(W x) with standard normal v and W; the common factor √(2/m) changes no prediction."""
     net = tangent.lecun_two_layer(dim, width, "relu", parametrisation="ntk", key=key)
-    return tangent.TwoLayer(net.weight, net.head, "relu")
+    return networks.TwoLayer(net.weight, net.head, "relu")
 
 
 @claim(sources=("sheet",), slow="about 8 seconds", empirical=True)
@@ -120,7 +120,7 @@ def _adam(steps):
 
 
 def _half_mean_square(net, x, y):
-    return 0.5 * jnp.mean((net.outputs(x) - y) ** 2)
+    return 0.5 * jnp.mean((net(x) - y) ** 2)
 
 
 def _late(wide):
@@ -195,4 +195,4 @@ def linearised_versus_full(key, width: Int(48, 96) = 64, seeds: Int(3, 8) = 4, n
 
 @eqx.filter_jit
 def _outputs(net, x):
-    return net.outputs(x)
+    return net(x)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, infinite_width, tangent
+from leadline import data, infinite_width, networks
 from leadline.evidence import Int, OneOf, at_least, at_most, claim, distributed_as, mean
 from leadline.presentation import figure
 
@@ -43,7 +43,7 @@ def seed_ensemble_law(
     other, spread = np.asarray(bayes.mean), np.asarray(bayes.covariance)
     rng = data.generator(key)
     weight, head = jnp.asarray(rng.standard_normal((seeds, width, 2))), jnp.asarray(rng.standard_normal((seeds, width)))
-    starts = tangent.TwoLayer(weight, head, "relu", math.sqrt(2 / width))
+    starts = networks.TwoLayer(weight, head, "relu", math.sqrt(2 / width))
     slowest, fastest = np.asarray(wide.training.eigenvalues)[[0, -1]]
     step = 4 / 3 / fastest  # the fastest mode is multiplied by -1/3 at each step: stable
     steps = math.ceil(math.log(1e-5) / math.log(1 - step * slowest))
@@ -89,11 +89,11 @@ def _train_all(steps, networks, x, y, grid, step):
 
     def train(network):
         def advance(network, _):
-            slope = jax.grad(lambda n: 0.5 * jnp.sum((n.outputs(x) - y) ** 2))(network)
+            slope = jax.grad(lambda n: 0.5 * jnp.sum((n(x) - y) ** 2))(network)
             return jax.tree.map(lambda p, s: p - step * s, network, slope), None
 
         end, _ = jax.lax.scan(advance, network, length=steps)
-        return end.outputs(grid), jnp.linalg.norm(end.outputs(x) - y)
+        return end(grid), jnp.linalg.norm(end(x) - y)
 
     return jax.vmap(train)(networks)
 

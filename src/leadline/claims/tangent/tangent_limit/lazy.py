@@ -167,7 +167,7 @@ def lazy_training(
     title = "Distance from the start after training"
     first = figure.curves(title, "width m", "‖θ_T − θ_0‖", points=points, lines=lines, log="xy")
     one_each = {f"m = {run.network.width}": run for run in standard.runs[::seeds]}
-    lines = {name: (grid, run.network.outputs(inputs)) for name, run in one_each.items()}
+    lines = {name: (grid, run.network(inputs)) for name, run in one_each.items()}
     title = "Fitted functions, standard parametrisation"
     second = figure.curves(title, "x", "f(x)", points={"data": (POINTS, y)}, lines=lines)
     lines = {name: (np.arange(run.steps + 1), run.losses / run.losses[0]) for name, run in one_each.items()}

@@ -15,7 +15,7 @@ from leadline.presentation import figure
 _PAIR = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
 
 
-@claim(sources=("eth", "sheet", "cam"), shows=("infinite_width.dense_stack", "tangent.TwoLayer"))
+@claim(sources=("eth", "sheet", "cam"), shows=("infinite_width.dense_stack", "networks.TwoLayer"))
 def ntk_limit_at_init(
     key,
     activation: OneOf("relu", "tanh", "gelu") = "relu",
@@ -136,7 +136,7 @@ def _kernels(rng, width: int, seeds: int, activation: str, form: str = "ntk", ga
 
 @eqx.filter_jit
 def _many_kernels(activation, weight, head, x):
-    return jax.vmap(lambda w, v: tangent.TwoLayer(w, v, activation).tangent_kernel(x))(weight, head)
+    return jax.vmap(lambda w, v: networks.TwoLayer(w, v, activation).tangent_kernel(x))(weight, head)
 
 
 def _limit(x: np.ndarray, activation: str) -> np.ndarray:

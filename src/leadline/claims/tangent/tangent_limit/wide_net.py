@@ -37,10 +37,10 @@ def wide_net_is_kernel_regression(
         net = tangent.lecun_two_layer(dim, int(m), "relu", gain=2**0.5, parametrisation="ntk", key=own)
         net = net.padded(largest)  # one compiled program for all widths
         K = tangent.family_kernels([net], both, x)[0]
-        start = _relu_outputs(net, both)
+        start = net(both)
         rate = 1 / np.linalg.eigvalsh(K[:points])[-1]
         run = tangent.train_family([net], x, y, [points * rate / 2], max_steps=num_steps)[0]
-        trained = _relu_outputs(run.network, z)
+        trained = run.network(z)
 
         def kernel_regression(kernel, cross, rate=float(rate), start=start):
             wide = infinite_width.WideTraining(kernel, y, step_size=rate).at(cross)
@@ -70,7 +70,3 @@ def wide_net_is_kernel_regression(
     right = figure.curves(title, "width m", "relative gap", points=points, lines=lines, log="xy")
     title = f"The gap of trained network and formula falls from {gaps[0]:.2g} to {gaps[-1]:.2g}: slope {found:.2f}"
     yield figure.beside(title, left, right)
-
-
-def _relu_outputs(net: tangent.TwoLayer, x: np.ndarray) -> np.ndarray:
-    return net.scale * np.maximum(x @ np.asarray(net.weight).T, 0.0) @ np.asarray(net.head)

@@ -21,10 +21,10 @@ def on_sphere(points: int, dim: int, key) -> np.ndarray:
 
 @eqx.filter_jit
 def _many_outputs(weights, heads, x, activation: str):
-    return jax.vmap(lambda W, v: tangent.TwoLayer(W, v, activation)(x))(weights, heads)
+    return jax.vmap(lambda W, v: networks.TwoLayer(W, v, activation)(x))(weights, heads)
 
 
-@model(sources=("cam",), shows=("tangent.TwoLayer",))
+@model(sources=("cam",), shows=("networks.TwoLayer",))
 def lecun_two_layer(
     key,
     dim: Int(1, 50) = 5,

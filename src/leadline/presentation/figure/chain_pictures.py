@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leadline.presentation import figure
+from .planar import plane
 
 
 def ring(states: int) -> list[tuple[float, float]]:
@@ -14,7 +14,7 @@ def ring(states: int) -> list[tuple[float, float]]:
 def eigenvalue_plane(title: str, values: dict[str, np.ndarray]):
     """Eigenvalues in the complex plane with the unit circle."""
     turn = np.linspace(0, 2 * np.pi, 181)
-    return figure.plane(
+    return plane(
         title,
         "real part",
         "imaginary part",

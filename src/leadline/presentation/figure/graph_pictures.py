@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from leadline.evidence import Figure
-from leadline.presentation import figure
+
+from .canvas import beside
+from .planar import graph, plane
 
 
 def graph_pair(
@@ -19,7 +21,7 @@ def graph_pair(
 
     The graph must be connected.
     """
-    return figure.beside(
+    return beside(
         title,
         _labelled("values, left to right", places, edges, values, ""),
         _labelled("adjoints, right to left", places, edges, adjoints, "\u0304"),
@@ -32,7 +34,7 @@ def _labelled(title, places, edges, numbers, mark: str) -> "Figure":
     sizes = np.array([abs(float(numbers[name])) for name in names])
     walk = np.array([places[name] for name in _walk(names[0], edges, set())], float)
     (x0, y0), (x1, y1) = spots.min(axis=0), spots.max(axis=0)
-    return figure.plane(
+    return plane(
         title,
         "",
         "",
@@ -75,7 +77,7 @@ def layered_graph(title: str, layers: Sequence[np.ndarray], weights: Sequence[np
         for i in range(matrix.shape[0])
         for j in range(matrix.shape[1])
     ]
-    return figure.graph(title, nodes=nodes, edges=edges)
+    return graph(title, nodes=nodes, edges=edges)
 
 
 def chain_of_pairs(title: str, names: Sequence[str], values: Sequence[float], adjoints: Sequence[float]) -> "Figure":
@@ -88,4 +90,4 @@ def chain_of_pairs(title: str, names: Sequence[str], values: Sequence[float], ad
     box, low = count + 1, 2 * count + 1
     edges = [edge for i in range(count) for edge in ((i, box + i, 1.0), (box + i, i + 1, 1.0))]
     edges += [edge for i in range(count) for edge in ((low + i + 1, box + i, -1.0), (box + i, low + i, -1.0))]
-    return figure.graph(title, nodes=[*top, *boxes, *bottom], edges=edges)
+    return graph(title, nodes=[*top, *boxes, *bottom], edges=edges)

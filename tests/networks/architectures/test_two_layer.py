@@ -28,8 +28,8 @@ def test_the_closed_form_kernel_is_that_of_the_jacobian(activation):
 def test_outputs_of_a_batch_are_those_of_its_rows():
     net = tangent.lecun_two_layer(3, 7, "tanh", key=jax.random.key(1))
     W, v = np.asarray(net.weight), np.asarray(net.head)
-    np.testing.assert_allclose(net.outputs(X), np.tanh(X @ W.T) @ v, rtol=1e-12)
-    assert float(net(X[0])) == pytest.approx(float(net.outputs(X)[0]), rel=1e-12)
+    np.testing.assert_allclose(net(X), np.tanh(X @ W.T) @ v, rtol=1e-12)
+    assert float(net(X[0])) == pytest.approx(float(net(X)[0]), rel=1e-12)
 
 
 def test_the_parametrisations_have_their_scales():
@@ -38,14 +38,14 @@ def test_the_parametrisations_have_their_scales():
         for form in ("standard", "ntk", "mean-field")
     }
     assert [net.scale for net in nets.values()] == [1.0, 0.25, 1 / 16]
-    np.testing.assert_allclose(nets["standard"].outputs(X), nets["ntk"].outputs(X), rtol=1e-12)
-    np.testing.assert_allclose(nets["mean-field"].outputs(X), nets["ntk"].outputs(X) / 4, rtol=1e-12)
+    np.testing.assert_allclose(nets["standard"](X), nets["ntk"](X), rtol=1e-12)
+    np.testing.assert_allclose(nets["mean-field"](X), nets["ntk"](X) / 4, rtol=1e-12)
 
 
 def test_idle_units_change_nothing_and_are_refused_where_they_would_speak():
     net = tangent.lecun_two_layer(3, 5, "relu", key=jax.random.key(3))
     wide = net.padded(9)
-    np.testing.assert_allclose(wide.outputs(X), net.outputs(X), rtol=1e-12)
+    np.testing.assert_allclose(wide(X), net(X), rtol=1e-12)
     np.testing.assert_allclose(wide.tangent_kernel(X), net.tangent_kernel(X), rtol=1e-12)
     with pytest.raises(ValueError, match="larger width"):
         net.padded(3)
@@ -56,12 +56,12 @@ def test_idle_units_change_nothing_and_are_refused_where_they_would_speak():
 def test_paired_units_cancel_and_keep_the_kernel():
     net = tangent.lecun_two_layer(3, 5, "relu", key=jax.random.key(3))
     pair = net.paired()
-    np.testing.assert_allclose(pair.outputs(X), 0.0, atol=1e-12)
+    np.testing.assert_allclose(pair(X), 0.0, atol=1e-12)
     np.testing.assert_allclose(pair.tangent_kernel(X), net.tangent_kernel(X), rtol=1e-12)
 
 
 def _risk(net, x, y):
-    return jnp.mean((net.outputs(x) - y) ** 2)
+    return jnp.mean((net(x) - y) ** 2)
 
 
 def test_the_family_descends_as_each_network_by_itself():
@@ -98,3 +98,19 @@ def test_bad_input_is_told():
         tangent.train_family([net], X, Y, [0.1, 0.2])
     with pytest.raises(ValueError, match="different activations"):
         tangent.family_kernels([net, tangent.lecun_two_layer(3, 4, "tanh", key=jax.random.key(0))], X)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "gelu"])
+def test_numpy_inputs_have_numpy_outputs_with_the_numbers_of_jax(activation):
+    rng = np.random.default_rng(1)
+    net = networks.TwoLayer(rng.normal(size=(7, 3)), rng.normal(size=(2, 7)), activation, 0.5)
+    plain, traced = net(X), net(jnp.asarray(X))
+    assert isinstance(plain, np.ndarray)
+    assert isinstance(traced, jax.Array)
+    np.testing.assert_allclose(plain, traced, rtol=1e-6)
+    np.testing.assert_allclose(plain, jax.vmap(net)(jnp.asarray(X)), rtol=1e-6)
+
+
+def test_weights_of_two_widths_are_refused():
+    with pytest.raises(ValueError, match="shapes \\(4, 3\\) and \\(2, 5\\)"):
+        networks.TwoLayer(np.ones((4, 3)), np.ones((2, 5)))
