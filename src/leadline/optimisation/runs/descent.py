@@ -10,7 +10,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from leadline.training import apply_rule
+from leadline.training import apply_rule, scan_steps
+from leadline.training.engine.recording import Seen
 
 from ..objectives.objective import Objective
 
@@ -108,13 +109,31 @@ def descend(
     ([1.0, 0.5, 0.25], [0.5, 0.125, 0.03125])
     """
 
-    def move(at: _State, _: None) -> tuple[_State, Descent]:
-        at = _moved(objective, optimiser, at)
-        return at, _standing(objective, at)
+    closed = objective.value_and_gradient if isinstance(objective, Objective) else jax.value_and_grad(objective)
 
-    begin = _asked(objective, start, optimiser.init(start))
-    _, run = jax.lax.scan(move, begin, None, length=num_steps)
-    return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), _standing(objective, begin), run)
+    def here(seen: Seen) -> Descent:
+        at = _State(seen.before.parameters, seen.before.opt_state, seen.loss, seen.gradient)
+        return _standing(objective, at)
+
+    return scan_steps(
+        lambda w, *_: (closed(w)[0], None),
+        start,
+        _told(optimiser, objective),
+        None,
+        num_steps=num_steps + 1,
+        gradient=lambda w, *_: closed(w)[1],
+        measure=here,
+    ).measured
+
+
+def _told(optimiser: optax.GradientTransformation, objective: Function) -> optax.GradientTransformation:
+    """The rule told the objective itself as `value_fn`: Newton's method asks it for its Hessian."""
+    rule = optax.with_extra_args_support(optimiser)
+
+    def update(gradient: PyTree, opt_state: PyTree, parameters: PyTree = None, **extra) -> tuple[PyTree, PyTree]:
+        return rule.update(gradient, opt_state, parameters, **(extra | {"value_fn": objective}))
+
+    return optax.GradientTransformationExtraArgs(rule.init, update)
 
 
 @eqx.filter_jit
