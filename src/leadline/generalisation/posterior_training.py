@@ -14,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from leadline.data import generator
+from leadline.training import RowLosses, scan_steps
 
 from .pac_bayes_bounds import diagonal_gaussian_kl
 
@@ -116,7 +117,7 @@ def train_posterior(
         tuple(map(number, rates)),
     )
     flat = np.zeros(sum(leaf.size for leaf in jax.tree.leaves(start.mean)), dtype)
-    memory, history = optax.scale_by_adam().init((flat, flat)), []
+    memory, history = _rule(rates).init((flat, flat)), []
     posterior = start
     for part in range(num_steps // together):
         chosen = rng.integers(n, size=(together, min(batch, n)))
@@ -135,27 +136,26 @@ def _train(surrogate, start, memory, prior, rows, keys, setting, inverted) -> tu
     mean, unravel = ravel_pytree(start.mean)
     rho, centre = (ravel_pytree(tree)[0].astype(mean.dtype) for tree in (start.log_deviation, prior))
 
-    def objective(flat, noise, rows):
-        mean, rho = flat
+    def objective(flat, given, _, state):
+        (mean, rho), (key, rows) = flat, given
+        noise = jax.random.normal(key, mean.shape, mean.dtype)
         risk = surrogate(unravel(mean + jnp.exp(rho) * noise), *rows)
         kl = _kl(mean, rho, centre, width)
         budget = (kl + price) / n
         whole = _tangent_of_inverse(risk, budget) if inverted else risk + priced * jnp.sqrt(budget / 2)
-        return whole, (risk, kl)
+        return RowLosses(whole, aux=(risk, kl, jnp.mean(rho))), state
 
-    rule = optax.scale_by_adam()
+    ran = scan_steps(
+        objective, (mean, rho), _rule(rates), (keys, rows), opt_state=memory, measure=lambda seen: seen.rows.aux
+    )
+    mean, rho = ran.model
+    return GaussianPosterior(unravel(mean), unravel(rho)), ran.opt_state, ran.measured
 
-    def step(state, given):
-        flat, memory = state
-        key, rows = given
-        noise = jax.random.normal(key, mean.shape, mean.dtype)
-        slope, (risk, kl) = jax.grad(objective, has_aux=True)(flat, noise, rows)
-        change, memory = rule.update(slope, memory)
-        moved = tuple(a - rate * c for a, rate, c in zip(flat, rates, change, strict=True))
-        return (moved, memory), (risk, kl, jnp.mean(flat[1]))
 
-    ((mean, rho), memory), history = jax.lax.scan(step, ((mean, rho), memory), (keys, rows))
-    return GaussianPosterior(unravel(mean), unravel(rho)), memory, history
+def _rule(rates) -> optax.GradientTransformation:
+    """Adam with a rate for μ and one for ρ."""
+    scaled = optax.stateless(lambda change, _: tuple(-rate * c for rate, c in zip(rates, change, strict=True)))
+    return optax.chain(optax.scale_by_adam(), scaled)
 
 
 def _tangent_of_inverse(risk: Float[Array, ""], budget: Float[Array, ""]) -> Float[Array, ""]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from leadline.training import minimise
+from leadline.training import minimise, scan_steps
 
 Model = TypeVar("Model", bound=PyTree)
 
@@ -111,19 +111,11 @@ def train_with_fresh_masks(
     >>> end["w"].round(3).tolist(), losses.shape
     ([[1.0, 1.0]], (40,))
     """
-    parameters, rest = eqx.partition(start, eqx.is_inexact_array)
 
-    def step(state: PyTree, key: PRNGKeyArray) -> tuple[PyTree, Float[Array, ""]]:
-        parameters, memory = state
-        mask = random_mask(parameters, share, key=key)
+    def masked(model: Model, key: PRNGKeyArray, _: None, state: None) -> tuple[Float[Array, ""], None]:
+        mask = random_mask(model, share, key=key)
         scale = jax.tree.map(lambda m: m / (1 - share) if m.ndim > 1 else m, mask)
-        value, gradient = jax.value_and_grad(
-            lambda p: objective(eqx.combine(jax.tree.map(jnp.multiply, p, scale), rest), *arrays)
-        )(parameters)
-        change, memory = optimiser.update(gradient, memory, parameters)
-        return (optax.apply_updates(parameters, change), memory), value
+        return objective(apply_mask(model, scale), *arrays), None
 
-    (parameters, _), losses = jax.lax.scan(
-        step, (parameters, optimiser.init(parameters)), jax.random.split(key, num_steps)
-    )
-    return eqx.combine(parameters, rest), losses
+    ran = scan_steps(masked, start, optimiser, jax.random.split(key, num_steps))
+    return ran.model, ran.measured

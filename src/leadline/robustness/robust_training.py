@@ -12,6 +12,8 @@ import optax
 from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from leadline.training import scan_steps
+
 from .attacks.gradient_attacks import Inputs, Labels, Scores, pgd
 from .certificates.interval_certificates import margin_bounds
 from .input_boxes import EVERYWHERE, Box
@@ -178,19 +180,12 @@ def _train(apply, params, x, y, eps, key, loss, rule, epochs, batch, ramp):
     updates = len(x) // batch
     rising = max(round(ramp * epochs * updates), 1)
 
-    def update(state: tuple, chosen: Array) -> tuple[tuple, Array]:
-        params, inside, count = state
+    def robust(w: PyTree, given: tuple, key: None, state: None) -> tuple[Array, None]:
+        chosen, count = given
         share = jnp.minimum((count + 1) / rising, 1.0) if ramp > 0 else 1.0
-        now = (eps * share).astype(x.dtype)
-        value, slope = jax.value_and_grad(lambda w: loss(apply, w, x[chosen], y[chosen], now))(params)
-        change, inside = rule.update(slope, inside, params)
-        return (optax.apply_updates(params, change), inside, count + 1), value
+        return loss(apply, w, x[chosen], y[chosen], (eps * share).astype(x.dtype)), None
 
-    def epoch(state: tuple, key: PRNGKeyArray) -> tuple[tuple, Array]:
-        order = jax.random.permutation(key, len(x))[: updates * batch].reshape(updates, batch)
-        state, values = jax.lax.scan(update, state, order)
-        return state, values.mean()
-
-    first = (params, rule.init(params), jnp.zeros((), jnp.int32))
-    (params, _, _), losses = jax.lax.scan(epoch, first, jax.random.split(key, epochs))
-    return params, losses
+    orders = jax.vmap(lambda key: jax.random.permutation(key, len(x))[: updates * batch])(jax.random.split(key, epochs))
+    stream = orders.reshape(epochs * updates, batch), jnp.arange(epochs * updates)
+    ran = scan_steps(robust, params, rule, stream)
+    return ran.model, ran.measured.reshape(epochs, updates).mean(axis=1)

@@ -21,6 +21,7 @@ from .logbook import Logbook, checksum
 from .objectives import Loss
 from .planning import Plan, plan
 from .progress import Bar
+from .weights import gathered
 
 Model = TypeVar("Model", bound=PyTree)
 
@@ -196,8 +197,8 @@ def _check_numbers(epochs: int, patience: int | None, every: int | None, nowhere
 
 
 def _run(loop: Loop, state: State, log: Logbook, reason: str) -> Run:
-    carried = state.carried
-    model, best, *averages = (loop.engine.model(p) for p in (carried.parameters, state.best, *carried.averages))
+    carried, best = gathered((state.carried, state.best))
+    model, best, *averages = (loop.engine.model(p) for p in (carried.parameters, best, *carried.averages))
     return Run(
         model,
         best,

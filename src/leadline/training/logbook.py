@@ -24,7 +24,9 @@ class Logbook:
     def __init__(self, directory: str | Path | None, keep: int, every: int | None, settings: Mapping[str, Any]):
         self.records: list[dict[str, float]] = []
         self.warnings: tuple[str, ...] = ()
-        self.every, self.settings = every, settings
+        several = jax.process_count() > 1  # then all must save at the same epochs, and one of them writes
+        self.every, self.settings = every or (1 if several else None), settings
+        self.writes = jax.process_index() == 0
         self.metrics: MetricsFile | None = None
         self.checkpoints: Checkpoints | None = None
         self.recorded: list[PyTree] = []
@@ -34,7 +36,7 @@ class Logbook:
             place = Path(directory)
             self.metrics = MetricsFile(place / METRICS)
             self.records_files = RecordsFiles(place / RECORDS)
-            self.used = self.metrics.path.exists() or (place / CHECKPOINTS).exists()
+            self.used = _agreed(self.metrics.path.exists() or (place / CHECKPOINTS).exists())
             self.checkpoints = Checkpoints(place / CHECKPOINTS, keep)
 
     def __enter__(self) -> "Logbook":
@@ -63,8 +65,8 @@ class Logbook:
         found = self.checkpoints.latest(start, self.settings)
         epoch, state, warnings = (0, start, []) if found is None else found
         self.checkpoints.forget_after(epoch)
-        self.records, self.warnings = self.metrics.cut(epoch), tuple(warnings)
-        self.recorded = self.records_files.cut(epoch, records)
+        self.records, self.warnings = self.metrics.cut(epoch, write=self.writes), tuple(warnings)
+        self.recorded = self.records_files.cut(epoch, records, write=self.writes)
         return state
 
     def record(self, recorded: PyTree, epoch: int) -> None:
@@ -72,13 +74,13 @@ class Logbook:
         if not jax.tree.leaves(recorded):
             return
         self.recorded.append(recorded)
-        if self.checkpoints is not None:
+        if self.checkpoints is not None and self.writes:
             self.records_files.write(epoch, recorded)
 
     def add(self, record: dict[str, float]) -> None:
         """Write the metrics of one more epoch."""
         self.records.append(record)
-        if self.metrics is not None:
+        if self.metrics is not None and self.writes:
             self.metrics.append(record)
 
     def offer(self, state: State, *, last: bool) -> None:
@@ -111,6 +113,15 @@ class Logbook:
     def history(self) -> dict[str, np.ndarray]:
         """The metrics as columns, NaN where an epoch lacks one."""
         return columns_of(self.records)
+
+
+def _agreed(seen: bool) -> bool:
+    """What the first of several processes has seen, which no other may change before."""
+    if jax.process_count() == 1:
+        return seen
+    from jax.experimental.multihost_utils import broadcast_one_to_all
+
+    return bool(broadcast_one_to_all(np.asarray(seen)))
 
 
 def checksum(data: PyTree) -> str:

@@ -61,15 +61,17 @@ class MetricsFile:
                     break
         return records
 
-    def cut(self, epochs: int) -> list[dict[str, float]]:
-        """Keep the records of the first `epochs` epochs alone, in the file too, and return them."""
+    def cut(self, epochs: int, *, write: bool = True) -> list[dict[str, float]]:
+        """Keep the records of the first `epochs` epochs alone, in the file too (if this process writes it), and return
+        them."""
         records = self.read()[:epochs]
         if len(records) < epochs:
             raise BadInput(
                 f"{self.path} has {len(records)} whole records, but the checkpoint is of epoch {epochs}; "
                 "restore the file or start in another directory."
             )
-        write_whole(self.path, "".join(json.dumps(record) + "\n" for record in records).encode())
+        if write:
+            write_whole(self.path, "".join(json.dumps(record) + "\n" for record in records).encode())
         return records
 
 

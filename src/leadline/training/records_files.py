@@ -30,13 +30,13 @@ class RecordsFiles:
         self.directory.mkdir(parents=True, exist_ok=True)
         save_weights(self._file(epoch), records)
 
-    def cut(self, epoch: int, template: PyTree) -> list[PyTree]:
-        """The records of the first epochs, part by part; what came after is deleted."""
+    def cut(self, epoch: int, template: PyTree, *, write: bool = True) -> list[PyTree]:
+        """The records of the first epochs, part by part; what came after is deleted, if this process writes."""
         found = []
         for number in sorted(int(file.stem) for file in self.directory.glob("*.safetensors")):
-            if number > epoch:
+            if number > epoch and write:
                 self._file(number).unlink()
-            else:
+            elif number <= epoch:
                 found.append(load_weights(self._file(number), template, rows=True))
         return found
 

@@ -86,6 +86,13 @@ def load_weights(path: str | Path, model: Model, *, rows: bool = False) -> Model
     return with_arrays(model, arrays, str(path), rows=rows)
 
 
+def gathered(tree: Model) -> Model:
+    """The pytree with whole arrays in this process, where they are spread over several; else as it is."""
+    if jax.process_count() == 1:
+        return tree
+    return jax.tree.map(lambda leaf: _as_before(_on_host(leaf), leaf) if eqx.is_array(leaf) else leaf, tree)
+
+
 def _on_host(leaf: Array | np.ndarray) -> np.ndarray:
     """The whole array in the memory of this process; the numbers of a random key."""
     if _is_key(leaf):

@@ -1,7 +1,7 @@
 """`leadline train`: a training run from a file."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,10 +47,12 @@ def train(
 def _carry_out(recipe: "Recipe", directory: Path, resume: bool, as_json: bool) -> int:
     from leadline.cli import show_training as show
     from leadline.training import Diverged
+    from leadline.training.recipes.devices import join_cluster
     from leadline.training.recipes.run_directory import train as carry_out
 
-    lines = None if show.notices.is_terminal else _Lines(recipe.training.epochs)
-    with _told(directory):
+    first = _joined(join_cluster)  # of the processes of a cluster: it alone writes and speaks
+    lines = _Lines(recipe.training.epochs) if first and not show.notices.is_terminal else None
+    with _told(directory, hold=first):
 
         def on_epoch(record: dict[str, float]) -> None:
             check()
@@ -59,27 +61,43 @@ def _carry_out(recipe: "Recipe", directory: Path, resume: bool, as_json: bool) -
 
         try:
             outcome = carry_out(
-                recipe, directory, resume=resume, progress=show.notices.is_terminal, on_epoch=on_epoch, notice=show.say
+                recipe,
+                directory,
+                resume=resume,
+                progress=first and show.notices.is_terminal,
+                on_epoch=on_epoch,
+                notice=show.say,
             )
         except Diverged as failure:
-            if len(failure.run.history.get("loss", ())):
+            if first and len(failure.run.history.get("loss", ())):
                 _draw(directory, failure.run.history, f"{recipe.data.name}, {recipe.kind}: the loss diverged")
             show.say(str(failure))
             return 1
-        _draw(directory, outcome.run.history, _finding(outcome))
-    show.outcome(outcome, directory, as_json=as_json)
+        if first:
+            _draw(directory, outcome.run.history, _finding(outcome))
+    if first:
+        show.outcome(outcome, directory, as_json=as_json)
     return 0
 
 
+def _joined(join: Callable[[], bool]) -> bool:
+    from leadline.evidence.parameters import BadInput
+
+    try:
+        return join()
+    except ValueError as mistake:
+        raise BadInput(str(mistake)) from None
+
+
 @contextlib.contextmanager
-def _told(directory: Path) -> Iterator[None]:
-    """Hold the directory; what goes wrong with it, with the data or with the disk is one sentence."""
+def _told(directory: Path, *, hold: bool) -> Iterator[None]:
+    """Hold the directory, if told to; what goes wrong with it, with the data or with the disk is one sentence."""
     from leadline.data import DataUnavailable
     from leadline.evidence.parameters import BadInput
     from leadline.evidence.store import RunDirectory
 
     try:
-        with RunDirectory(directory).open():
+        with RunDirectory(directory).open() if hold else contextlib.nullcontext():
             yield
     except KeyboardInterrupt:
         raise Stopped("stopped; the same command with --resume goes on from here.") from None

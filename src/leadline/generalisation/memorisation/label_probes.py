@@ -11,6 +11,7 @@ import optax
 from jaxtyping import Array, Float, Num, PyTree
 
 from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+from leadline.training import RowLosses, scan_steps
 
 
 class LabelProbe(NamedTuple):
@@ -58,21 +59,21 @@ def fit_labels(
 
 @eqx.filter_jit
 def _fit(apply, params, criterion, x, y, rate, steps) -> tuple[Array, Array, Array]:
-    optimiser = optax.adam(rate)
     labels = y.ndim == 1 and jnp.issubdtype(y.dtype, jnp.integer)
 
-    def loss(p):
+    def losses(p, late, key, total):
         outputs = apply(p, x)
         rows = criterion(outputs, y)
-        return jnp.mean(rows), (rows, jnp.mean(jnp.argmax(outputs, 1) == y) if labels else jnp.nan)
+        right = jnp.mean(jnp.argmax(outputs, 1) == y) if labels else jnp.nan
+        return RowLosses(rows, aux=right), total + late * rows
 
-    def descend(state, late):
-        p, memory, total = state
-        (mean, (rows, right)), gradient = jax.value_and_grad(loss, has_aux=True)(p)
-        change, memory = optimiser.update(gradient, memory)
-        return (optax.apply_updates(p, change), memory, total + late * rows), (mean, right)
-
-    start = (params, optimiser.init(params), jnp.zeros(len(x), jnp.result_type(*jax.tree.leaves(params))))
     late = jnp.arange(steps) >= steps // 2
-    (_, _, total), (losses, right) = jax.lax.scan(descend, start, late)
-    return losses, right, total / jnp.sum(late)
+    ran = scan_steps(
+        losses,
+        params,
+        optax.adam(rate),
+        late,
+        state=jnp.zeros(len(x), jnp.result_type(*jax.tree.leaves(params))),
+        measure=lambda seen: (seen.loss, seen.rows.aux),
+    )
+    return *ran.measured, ran.state / jnp.sum(late)

@@ -12,6 +12,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from leadline.data import generator
+from leadline.training import scan_steps
 
 ARMS = (
     "true labels",
@@ -158,24 +159,20 @@ def randomisation_test(
 def _train_all(apply, params, rule, inputs, labels, orders) -> tuple:
     """Parameters, losses and errors after each epoch, for every arm."""
 
-    def loss(params, x, y):
-        scores = apply(params, x)
-        return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(scores, y)), scores
-
     def one(x, y, orders):
-        def step(state, chosen):
-            params, memory = state
-            slope, _ = jax.grad(loss, has_aux=True)(params, x[chosen], y[chosen])
-            change, memory = rule.update(slope, memory, params)
-            return (optax.apply_updates(params, change), memory), None
+        epochs, rounds, batch = orders.shape
 
-        def epoch(state, orders):
-            state, _ = jax.lax.scan(step, state, orders)
-            value, scores = loss(state[0], x, y)
-            return state, (value, jnp.mean(jnp.argmax(scores, axis=1) != y))
+        def losses(params, chosen, key, state):
+            return optax.softmax_cross_entropy_with_integer_labels(apply(params, x[chosen]), y[chosen]), state
 
-        (end, _), history = jax.lax.scan(epoch, (params, rule.init(params)), orders)
-        return end, *history
+        def after_epoch(seen):
+            scores = apply(seen.after.parameters, x)
+            value = jnp.mean(optax.softmax_cross_entropy_with_integer_labels(scores, y))
+            return value, jnp.mean(jnp.argmax(scores, axis=1) != y)
+
+        stream = orders.reshape(epochs * rounds, batch)
+        ran = scan_steps(losses, params, rule, stream, record=after_epoch, every=rounds)
+        return ran.model, *ran.recorded
 
     return jax.vmap(one)(inputs, labels, orders)
 

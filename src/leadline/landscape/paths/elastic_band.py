@@ -11,6 +11,8 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
+from leadline.training import scan_steps
+
 from .mode_connectors import Curve, is_parameter, straight_line
 
 
@@ -107,11 +109,9 @@ def _relaxed(loss, a, last, nodes, rule, spring, climb, steps, arrays):
         physical = jnp.where(uphill, gradients - 2 * along * tangent, across)
         return physical - jnp.where(uphill, 0.0, pull) * tangent, losses, jnp.linalg.norm(physical, axis=1).max()
 
-    def step(state, _):
-        nodes, memory = state
-        change, memory = rule.update(forces(nodes)[0], memory, nodes)
-        return (optax.apply_updates(nodes, change), memory), None
+    def no_potential(nodes: Array, *_: None) -> tuple[Float[Array, ""], None]:
+        return jnp.zeros((), nodes.dtype), None
 
-    (nodes, _), _ = jax.lax.scan(step, (nodes, rule.init(nodes)), None, length=steps)
+    nodes = scan_steps(no_potential, nodes, rule, None, num_steps=steps, gradient=lambda n, *_: forces(n)[0]).model
     _, losses, residual = forces(nodes)
     return nodes, losses, residual

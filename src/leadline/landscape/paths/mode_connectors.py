@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from leadline.networks import MLP, match_activations, match_weights
-from leadline.training import apply_rule
+from leadline.training import scan_steps
 
 
 class Curve(eqx.Module):
@@ -178,19 +178,14 @@ def _trained(
     samples = 0 if batch is None else jax.tree.leaves(arrays)[0].shape[0]
     rows = None if batch is None else jax.random.randint(key_rows, (num_steps, batch), 0, samples)
 
-    def mean_loss(bends: PyTree, ts: Array, seen: tuple) -> Float[Array, ""]:
-        curve = Curve(line.start, bends, line.end, line.kind)
-        return jnp.mean(jax.vmap(lambda t: loss(curve(t), *seen))(ts))
-
-    def step(state: PyTree, drawn: tuple) -> tuple[PyTree, Float[Array, ""]]:
-        bends, memory = state
+    def along(bends: PyTree, drawn: tuple, key: None, state: None) -> tuple[Float[Array, " draws"], None]:
         ts, chosen = drawn
         seen = arrays if chosen is None else jax.tree.map(lambda x: x[chosen], arrays)
-        value, gradient = jax.value_and_grad(mean_loss)(bends, ts, seen)
-        return apply_rule(rule, memory, bends, value, gradient, lambda p: mean_loss(p, ts, seen)), value
+        curve = Curve(line.start, bends, line.end, line.kind)
+        return jax.vmap(lambda t: loss(curve(t), *seen))(ts), None
 
-    (bends, _), losses = jax.lax.scan(step, (line.bends, rule.init(line.bends)), (positions, rows))
-    return Curve(line.start, bends, line.end, line.kind), losses
+    ran = scan_steps(along, line.bends, rule, (positions, rows))
+    return Curve(line.start, ran.model, line.end, line.kind), ran.measured
 
 
 def is_parameter(leaf: Any) -> bool:

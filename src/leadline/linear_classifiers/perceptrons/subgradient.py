@@ -6,6 +6,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
+from leadline.training import scan_steps
+
 
 def perceptron_loss(
     w: Float[Array | np.ndarray, " d"], x: Float[Array | np.ndarray, " d"], y: Float[Array | np.ndarray, ""]
@@ -37,14 +39,11 @@ def subgradient_descent(
     [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
     x, y, start = jnp.asarray(x), jnp.asarray(y), jnp.asarray(start)
-    optimiser = optax.sgd(step_size)
 
-    def descend(carry, i):
-        w, state = carry
-        gradient = jax.grad(perceptron_loss)(w, x[i], y[i])
-        change, state = optimiser.update(gradient, state, w)
-        w = optax.apply_updates(w, change)
-        return (w, state), w
+    def loss(w: Array, i: Array, key: None, state: None) -> tuple[Float[Array, ""], None]:
+        return perceptron_loss(w, x[i], y[i]), None
 
-    _, path = jax.lax.scan(descend, (start, optimiser.init(start)), jnp.asarray(stream))
+    path = scan_steps(
+        loss, start, optax.sgd(step_size), jnp.asarray(stream), measure=lambda seen: seen.after.parameters
+    ).measured
     return jnp.concatenate([start[None], path])

@@ -10,6 +10,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from leadline.training import scan_steps
+
 Network = TypeVar("Network", bound=Callable[[Array], Array])
 
 
@@ -83,22 +85,13 @@ def train_classifier(
     key: PRNGKeyArray,
 ) -> Network:
     """Adam on the mean cross-entropy of uniform batches, which depend on `key` alone; may be jitted and mapped."""
-    optimiser = optax.adam(rate)
-    parameters, rest = eqx.partition(net, eqx.is_inexact_array)
 
-    def loss(parameters, chosen):
-        scores = jax.vmap(eqx.combine(parameters, rest))(inputs[chosen])
-        return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(scores, labels[chosen]))
-
-    def descend(state, key):
-        parameters, memory = state
+    def losses(net: Network, key: PRNGKeyArray, _: None, state: None) -> tuple[Float[Array, " batch"], None]:
         chosen = jax.random.randint(key, (batch,), 0, len(labels))
-        change, memory = optimiser.update(jax.grad(loss)(parameters, chosen), memory)
-        return (optax.apply_updates(parameters, change), memory), None
+        scores = jax.vmap(net)(inputs[chosen])
+        return optax.softmax_cross_entropy_with_integer_labels(scores, labels[chosen]), None
 
-    start = (parameters, optimiser.init(parameters))
-    (parameters, _), _ = jax.lax.scan(descend, start, jax.random.split(key, num_steps))
-    return eqx.combine(parameters, rest)
+    return scan_steps(losses, net, optax.adam(rate), jax.random.split(key, num_steps)).model
 
 
 def accuracy(

@@ -10,7 +10,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from leadline.training import apply_rule
+from leadline.training import apply_rule, scan_steps
+from leadline.training.engine.recording import Seen
 
 from ..objectives.objective import Objective
 
@@ -97,14 +98,9 @@ def _standing(objective: Function, at: _State) -> Descent:
 
 @eqx.filter_jit
 def descend(
-    objective: Function,
-    optimiser: optax.GradientTransformation,
-    start: Float[Array, " p"],
-    num_steps: int,
-    *,
-    every: int = 1,
+    objective: Function, optimiser: optax.GradientTransformation, start: Float[Array, " p"], num_steps: int
 ) -> Descent:
-    """Run an Optax rule on l(w) from `start` and record every point, or each of the multiples of `every` up to the end.
+    """Run an Optax rule on l(w) from `start` and record every point.
 
     The rule is given `value`, `grad` and `value_fn` as well, which line searches and Newton's method ask for.
 
@@ -112,18 +108,31 @@ def descend(
     >>> run.points[:, 0].tolist(), run.values.tolist()
     ([1.0, 0.5, 0.25], [0.5, 0.125, 0.03125])
     """
+    closed = objective.value_and_gradient if isinstance(objective, Objective) else jax.value_and_grad(objective)
 
-    if every < 1:
-        raise ValueError(f"descend was asked to record every {every} steps; give at least 1.")
+    def here(seen: Seen) -> Descent:
+        at = _State(seen.before.parameters, seen.before.opt_state, seen.loss, seen.gradient)
+        return _standing(objective, at)
 
-    def move(at: _State, _: None) -> tuple[_State, Descent]:
-        inner = jax.lax.scan(lambda a, _: (_moved(objective, optimiser, a), None), at, None, length=every - 1)[0]
-        at = _moved(objective, optimiser, inner if every > 1 else at)
-        return at, _standing(objective, at)
+    return scan_steps(
+        lambda w, *_: (closed(w)[0], None),
+        start,
+        _told(optimiser, objective),
+        None,
+        num_steps=num_steps + 1,
+        gradient=lambda w, *_: closed(w)[1],
+        measure=here,
+    ).measured
 
-    begin = _asked(objective, start, optimiser.init(start))
-    _, run = jax.lax.scan(move, begin, None, length=num_steps // every)
-    return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), _standing(objective, begin), run)
+
+def _told(optimiser: optax.GradientTransformation, objective: Function) -> optax.GradientTransformation:
+    """The rule told the objective itself as `value_fn`: Newton's method asks it for its Hessian."""
+    rule = optax.with_extra_args_support(optimiser)
+
+    def update(gradient: PyTree, opt_state: PyTree, parameters: PyTree = None, **extra) -> tuple[PyTree, PyTree]:
+        return rule.update(gradient, opt_state, parameters, **(extra | {"value_fn": objective}))
+
+    return optax.GradientTransformationExtraArgs(rule.init, update)
 
 
 def gradient_path(

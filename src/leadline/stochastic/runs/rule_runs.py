@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PyTree
 
+from leadline.training import scan_steps
+
 from ..problems.finite_sum import FiniteSum
 
 
@@ -39,20 +41,10 @@ def rule_run(
     """
     if indices.shape[0] % every:
         raise ValueError(f"{indices.shape[0]} steps are not a multiple of every = {every}; give whole records.")
-    rule = optax.with_extra_args_support(rule)
 
-    def batch_loss(w: Array, picked: tuple[Array, ...]) -> Array:  # one gradient of the mean, not the mean of gradients
-        return jnp.mean(jax.vmap(problem.loss, (None, *(0 for _ in picked)))(w, *picked))
+    def losses(w: Array, rows: Array, key: None, state: None) -> tuple[Float[Array, " batch"], None]:
+        picked = tuple(a[rows] for a in problem.arrays)
+        return jax.vmap(problem.loss, (None, *(0 for _ in picked)))(w, *picked), None
 
-    def move(state: PyTree, rows: Array) -> tuple[PyTree, None]:
-        w, opt_state = state
-        change, opt_state = rule.update(jax.grad(batch_loss)(w, tuple(a[rows] for a in problem.arrays)), opt_state, w)
-        return (optax.apply_updates(w, change), opt_state), None
-
-    def record(state: PyTree, stretch: Array) -> tuple[PyTree, Array]:
-        state, _ = jax.lax.scan(move, state, stretch)
-        return state, state[0]
-
-    cut = indices.reshape(-1, every, indices.shape[1])
-    (_, opt_state), points = jax.lax.scan(record, (start, rule.init(start)), cut)
-    return RuleRun(jnp.concatenate([start[None], points]), opt_state)
+    ran = scan_steps(losses, start, rule, indices, record=lambda seen: seen.after.parameters, every=every)
+    return RuleRun(jnp.concatenate([start[None], ran.recorded]), ran.opt_state)

@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
@@ -25,6 +26,10 @@ class Layout:
 
     mesh: Mesh
     parts: bool = False
+
+    def __post_init__(self) -> None:
+        """Leave to the compiler what is not said here, whichever way the mesh was made."""
+        object.__setattr__(self, "mesh", Mesh(self.mesh.devices, self.mesh.axis_names))
 
     @property
     def shares(self) -> int:
@@ -52,16 +57,20 @@ class Layout:
     def place(self, tree: PyTree, *, whole: bool = False) -> PyTree:
         """Arrays of one device or of the host on all of them: whole, or as `spec` says."""
 
-        def put(leaf: Any) -> Any:
-            if not eqx.is_array(leaf):
+        def put(leaf: Any, whole: bool = whole) -> Any:
+            if not eqx.is_array(leaf) or (isinstance(leaf, jax.Array) and not leaf.is_fully_addressable):
                 return leaf
-            return jax.device_put(leaf, NamedSharding(self.mesh, PartitionSpec() if whole else self.spec(leaf)))
+            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+                return jax.random.wrap_key_data(put(jax.random.key_data(leaf), True), impl=jax.random.key_impl(leaf))
+            spec = PartitionSpec() if whole else self.spec(leaf)
+            host = np.asarray(leaf).astype(jax.dtypes.canonicalize_dtype(leaf.dtype), copy=False)
+            return jax.make_array_from_callback(host.shape, NamedSharding(self.mesh, spec), lambda index: host[index])
 
         return jax.tree.map(put, tree)
 
     def _constrained(self, tree: PyTree, spec: Any) -> PyTree:
         def constrain(leaf: Any) -> Any:
-            if not eqx.is_array(leaf):
+            if not eqx.is_array(leaf) or jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
                 return leaf
             return jax.lax.with_sharding_constraint(leaf, NamedSharding(self.mesh, spec(leaf)))
 

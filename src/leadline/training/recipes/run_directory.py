@@ -28,6 +28,7 @@ from ..checkpoints import CHECKPOINTS
 from ..metrics_file import METRICS
 from ..remembered import Task
 from .config_file import read_recipe
+from .devices import join_cluster, mesh_from_environment, shard_from_environment
 from .named_models import build_model
 from .named_optimisers import build_optimiser
 from .settings import Recipe, TrainingSettings
@@ -82,7 +83,8 @@ def train(
     """Load the data, build the model, train it, test it; with a directory, keep all of it there.
 
     A directory that already has a run is not touched unless `resume` is set and the recipe is the same; the run then
-    goes on from its last checkpoint, or begins if there is none.
+    goes on from its last checkpoint, or begins if there is none. The environment says on which devices
+    (`recipes.devices`); in a cluster the first process writes the directory, which all must be able to read.
 
     >>> from leadline.training.recipes import parse_recipe
     >>> recipe = parse_recipe('data.name = "digits"\\nmodel.kind = "linear"\\ntraining = {epochs = 3, rate = 0.01}')
@@ -90,9 +92,11 @@ def train(
     True
     """
     began = time.monotonic()
+    writes = join_cluster()
     if directory is not None:
         directory = Path(directory)
-        _claim(recipe, directory, resume)
+        if writes:
+            _claim(recipe, directory, resume)
     settings = recipe.training
     sample = data.load(recipe.data.name, recipe.data.path or None, notice=notice)
     model = first_model(recipe, sample)
@@ -114,13 +118,15 @@ def train(
         resume=resume,
         progress=progress,
         on_epoch=on_epoch,
+        mesh=mesh_from_environment(),
+        shard=shard_from_environment(),
     )
     chosen = run.model if unseen is None else run.best
     inputs, labels = jnp.asarray(sample.test_inputs), jnp.asarray(sample.test_labels)
     test_loss, accuracy = _test(chosen, inputs, labels, loss)
     size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(chosen, eqx.is_inexact_array)))
     outcome = Outcome(recipe, run, chosen, size, float(accuracy), float(test_loss), time.monotonic() - began)
-    if directory is not None:
+    if directory is not None and writes:
         training.save_weights(directory / WEIGHTS, chosen)
         write_whole(directory / RESULT, (json.dumps(outcome.record(), indent=2) + "\n").encode())
     return outcome

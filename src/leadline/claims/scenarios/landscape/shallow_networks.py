@@ -11,7 +11,7 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from leadline import data, networks, optimisation
+from leadline import data, networks, optimisation, training
 from leadline.landscape import sloppiness
 from leadline.landscape.sloppiness.fisher_spectra import FisherSpectrum
 from leadline.optimisation.objectives.any_loss import FlatLoss
@@ -72,9 +72,8 @@ class ShallowClassifier:
 
     def train(self, w, x, labels, num_steps: int, *, rate: float = 1e-2, every: int | None = None) -> np.ndarray:
         """Adam on the whole set: the weights after every so many steps (only the first and the last by default)."""
-        rule, start = optimisation.tunable(optax.adam, learning_rate=rate), jnp.asarray(w)
-        run = optimisation.descend(self.objective(x, labels), rule, start, num_steps, every=every or max(num_steps, 1))
-        return np.asarray(run.points)
+        points = _adam_points(self.objective(x, labels), jnp.asarray(w), rate, num_steps, every or max(num_steps, 1))
+        return np.concatenate([w[None], points])
 
     def accuracy(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """At one weight vector (p,), or at each of many (..., p)."""
@@ -91,6 +90,13 @@ class ShallowClassifier:
     def hessian(self, w: np.ndarray, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """The Hessian of the mean cross-entropy."""
         return np.asarray(eqx.filter_jit(FlatLoss.hessian)(self.objective(x, labels), jnp.asarray(w)))
+
+
+@eqx.filter_jit
+def _adam_points(loss: FlatLoss, start: jax.Array, rate: float, num_steps: int, every: int) -> jax.Array:
+    """The weights after each `every` steps of Adam."""
+    steps = {"num_steps": num_steps, "every": every, "record": lambda seen: seen.after.parameters}
+    return training.scan_steps(lambda w, *_: (loss(w), None), start, optax.adam(rate), None, **steps).recorded
 
 
 def one_hot(labels: np.ndarray, classes: int) -> np.ndarray:
