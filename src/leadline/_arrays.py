@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 
 def namespace(*values: Any) -> ModuleType:
@@ -33,13 +34,13 @@ def special(xp: ModuleType) -> ModuleType:
     return functions
 
 
-def follow(w: Any, *constants: Any) -> tuple[ModuleType, *tuple[Any, ...]]:
+def follow(w: Any, *constants: Any) -> tuple[Any, ...]:
     """The namespace of w and the constants as arrays of it; constants that are being traced stay JAX's.
 
     >>> xp, a = follow(np.ones(2), jnp.array(3.0))
     >>> xp.__name__, type(a * np.ones(2)).__name__
     ('numpy', 'ndarray')
     """
-    if isinstance(w, jax.Array) or any(isinstance(c, jax.core.Tracer) for c in constants):
+    if isinstance(w, jax.Array) or any(isinstance(c, Tracer) for c in constants):
         return jnp, *constants
     return np, *(np.asarray(c) for c in constants)

@@ -1,6 +1,8 @@
 """Small two-layer ReLU networks without biases as classifiers: their losses, training, and the order of their units."""
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -54,7 +56,7 @@ def softmax_risk(net: TwoLayer, inputs: Float[Array | np.ndarray, "N d"], labels
     return softmax_loss(net(inputs), labels)
 
 
-RISKS = {"squared": squared_risk, "softmax": softmax_risk}
+RISKS: dict[str, Callable[..., Any]] = {"squared": squared_risk, "softmax": softmax_risk}
 
 
 @cache

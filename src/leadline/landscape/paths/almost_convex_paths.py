@@ -118,7 +118,7 @@ class AlmostConvexPath(NamedTuple):
 
     def at(self, segment: int, s: float) -> TwoLayer:
         """The network at share s of a segment, 0 to 6."""
-        return interpolate(*self.corners[segment : segment + 2], s)
+        return interpolate(self.corners[segment], self.corners[segment + 1], s)
 
     def losses(
         self, criterion: Callable[[np.ndarray], Any], inputs: Float[np.ndarray, "N d"], *, points: int = 9
@@ -168,10 +168,10 @@ def almost_convex_path(a: MLP | TwoLayer, b: MLP | TwoLayer) -> AlmostConvexPath
         raise ValueError(f"The networks have {n} hidden units; the path needs an even number, at least 2.")
     a, b = normalise_rows(a), normalise_rows(b)
     half = n // 2
-    cover_a = row_covering(a.weight)
-    cover_b = row_covering(b.weight, centres=np.arange(half, n))
+    cover_a = row_covering(np.asarray(a.weight))
+    cover_b = row_covering(np.asarray(b.weight), centres=np.arange(half, n))
     rows_a, rows_b = a.weight[cover_a.nearest], b.weight[cover_b.nearest]
-    merged_a, merged_b = _merged(a.head, cover_a.nearest), _merged(b.head, cover_b.nearest)
+    merged_a, merged_b = _merged(np.asarray(a.head), cover_a.nearest), _merged(np.asarray(b.head), cover_b.nearest)
     shared = np.concatenate([a.weight[:half], b.weight[half:]])
     corners = (
         a,

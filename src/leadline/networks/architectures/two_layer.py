@@ -1,6 +1,7 @@
 """The two-layer network f(x) = s V φ(W x): what lazy training and paths between minima are studied on."""
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -62,14 +63,15 @@ class TwoLayer(eqx.Module):
         """
         return float(np.linalg.norm(np.atleast_2d(self.head), axis=0) @ np.linalg.norm(self.weight, axis=1))
 
-    def __call__(self, x: Float[Array | np.ndarray, "*points d"]) -> Float[Array | np.ndarray | np.floating, "..."]:
+    def __call__(self, x: Float[Array | np.ndarray, "*points d"]) -> Any:
+        """f at one input, or at each of many: a number or k numbers each."""
         _, head = follow(x, self.head)
         return self.scale * (self.features(x) @ head.T)
 
-    def features(self, x: Float[Array | np.ndarray, "*points d"]) -> Float[Array | np.ndarray, "*points m"]:
-        """φ(W x): what the last layer sees."""
+    def features(self, x: Float[Array | np.ndarray, "*points d"]) -> Any:
+        """φ(W x), (*points, m): what the last layer sees."""
         xp, weight = follow(x, self.weight)
-        if xp is np and self.activation in _PLAIN:
+        if xp is np and isinstance(self.activation, str) and self.activation in _PLAIN:
             return _PLAIN[self.activation](x @ weight.T)
         return xp.asarray(self.phi(jnp.asarray(x @ weight.T)))
 

@@ -1,6 +1,6 @@
 """What is minimised: a function of a vector that may know its own constants, and the quadratic."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -84,8 +84,8 @@ class Objective(eqx.Module):
     def constants(self) -> Constants:
         return Constants()
 
-    def gap(self, w: Points) -> Values:
-        """l(w) − l*, where the minimum is certified."""
+    def gap(self, w: Any) -> Any:
+        """l(w) − l* at one point or at many, where the minimum is certified."""
         minimum = self.constants().minimum
         if minimum is None:
             raise ValueError(
@@ -115,7 +115,7 @@ class Quadratic(Objective):
         image = w @ matrix
         return xp.sum(w * (image / 2 - linear), axis=-1), image - linear
 
-    def hessian(self, w: Vector) -> Matrix:
+    def hessian(self, w: Points) -> Float[Array | np.ndarray, "p p"]:
         return self.matrix
 
     def constants(self) -> Constants:

@@ -180,7 +180,7 @@ class WorstChain(Objective):
         return smoothness / 4 * (self._stiffness(w) - xp.eye(1, self.links, dtype=w.dtype)[0])
 
     def hessian(self, w: Vector) -> Matrix:
-        return self.smoothness / 4 * jax.vmap(self._stiffness)(jnp.eye(self.links, dtype=w.dtype))
+        return jnp.asarray(self.smoothness) / 4 * jax.vmap(self._stiffness)(jnp.eye(self.links, dtype=w.dtype))
 
     def _stiffness(self, w: Points) -> Points:
         if w.shape[-1] != self.links:

@@ -1,7 +1,7 @@
 """One run of an optimiser on an objective, recorded: a compiled scan over steps."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -149,8 +149,12 @@ def gradient_path(
     [[1.0, 8.0], [0.5, 4.0], [0.25, 2.0]]
     """
     if isinstance(start, jax.Array):
-        rest = jax.lax.scan(lambda w, _: 2 * (w - step_size * gradient(w),), start, None, length=num_steps)[1]
-        return jnp.concatenate([start[None], rest])
+
+        def move(w: Any, _: None) -> tuple[Any, Any]:
+            after = w - step_size * gradient(w)
+            return after, after
+
+        return jnp.concatenate([start[None], jax.lax.scan(move, start, None, length=num_steps)[1]])
     points = np.empty((num_steps + 1, *start.shape))
     points[0] = start
     for t in range(num_steps):

@@ -18,7 +18,7 @@ def eigenvalue_plane(title: str, values: dict[str, np.ndarray]):
         title,
         "real part",
         "imaginary part",
-        points={name: np.stack([v.real, v.imag], axis=1) for name, v in values.items()},
+        points={name: np.stack([np.real(v), np.imag(v)], axis=1) for name, v in values.items()},
         lines={"unit circle": (np.cos(turn), np.sin(turn))},
         domain=((-1.15, 1.15), (-1.15, 1.15)),
     )

@@ -37,7 +37,8 @@ def replayed_buffer(
     rows = np.arange(len(objective.y))
     seen = np.zeros(len(rows), int)
     np.maximum.at(seen, indices[:t], np.arange(t))
-    return objective.sample_gradients(np.asarray(points)[seen])[rows, rows], t - seen
+    gradients = np.asarray(objective.sample_gradients(np.asarray(points)[seen]))  # (n, n, p)
+    return gradients[rows, rows], t - seen
 
 
 def snapshot_directions(problem: FiniteSum, w: Vector, snapshot: Vector) -> Float[Array, "n p"]:
