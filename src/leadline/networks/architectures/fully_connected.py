@@ -1,7 +1,6 @@
 """The fully connected network, in standard, tangent-kernel (NTK) and mean-field parametrisation."""
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -11,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..activations import activation as activation_called
-from ..initialisers import Initialiser, initialiser
+from ..initialisers import initialiser
 
 PARAMETRISATIONS = ("standard", "ntk", "mean-field")
 
@@ -77,12 +76,16 @@ class MLP(eqx.Module):
         spread = 1.0 if scaled else bias_scale
         layers = []
         for inputs, outputs in pairwise(widths):
+            key, key_weight, key_bias = jax.random.split(key, 3)
             # Only the structure is wanted: Equinox's own draws would cost two more compilations for every new shape.
-            layer = eqx.filter_eval_shape(eqx.nn.Linear, inputs, outputs, use_bias=bias, dtype=dtype, key=key)
-            key, weight, drawn = _draw(key, draw, layer.weight.shape, layer.weight.dtype, 1.0 if scaled else gain)
+            layer = eqx.filter_eval_shape(eqx.nn.Linear, inputs, outputs, use_bias=bias, dtype=dtype, key=key_weight)
+            weight = draw(key_weight, (outputs, inputs), layer.weight.dtype) * (1.0 if scaled else gain)
             layer = eqx.tree_at(lambda m: m.weight, layer, weight)
             if bias:
-                layer = eqx.tree_at(lambda m: m.bias, layer, spread * drawn if spread != 0 else jnp.zeros_like(drawn))
+                drawn = jnp.zeros(outputs, weight.dtype)
+                if spread != 0:
+                    drawn = spread * jax.random.normal(key_bias, (outputs,), weight.dtype)
+                layer = eqx.tree_at(lambda m: m.bias, layer, drawn)
             layers.append(layer)
         self.layers = tuple(layers)
 
@@ -128,12 +131,3 @@ class MLP(eqx.Module):
 
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " out"]:
         return self.trace(x).post[-1]
-
-
-@partial(jax.jit, static_argnums=(1, 2, 3))
-def _draw(
-    key: PRNGKeyArray, draw: Initialiser, shape: tuple[int, int], dtype: jax.typing.DTypeLike, gain: Float[Array, ""]
-) -> tuple[PRNGKeyArray, Float[Array, "out in"], Float[Array, " out"]]:
-    """The key of the next layer, a weight matrix times `gain`, and a bias from N(0, 1): one program for every shape."""
-    key, key_weight, key_bias = jax.random.split(key, 3)
-    return key, draw(key_weight, shape, dtype) * gain, jax.random.normal(key_bias, shape[:1], dtype)
