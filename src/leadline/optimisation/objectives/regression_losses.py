@@ -118,6 +118,6 @@ def _minimiser(x: np.ndarray, y: np.ndarray, a: float) -> np.ndarray:
         return a * w - x.T @ (y * wrong) / len(y), (x.T * (wrong * (1 - wrong))) @ x / len(y) + a * np.eye(len(w))
 
     def loss(w: np.ndarray) -> float:
-        return np.mean(np.logaddexp(0.0, -y * (x @ w))) + a * (w @ w) / 2
+        return float(np.mean(np.logaddexp(0.0, -y * (x @ w))) + a * (w @ w) / 2)
 
     return newton_minimum(loss, np.zeros(x.shape[1]), derivatives).point

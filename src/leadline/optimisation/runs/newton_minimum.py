@@ -64,8 +64,8 @@ def newton_minimum(
         near = here.decrement <= _RESOLVED * here.epsilon * _scale(here, first)  # l no longer shows what a step gains
         size = 0.0 if near else _armijo(value, here)
         there = _look(value, derivatives, here.point - (size or 1.0) * here.step)
-        stuck = there is None or (size == 0 and not there.decrement < here.decrement / 4)
-        if stuck:
+        if there is None or (size == 0 and not there.decrement < here.decrement / 4):
+            stuck = True
             break
         here, num_steps = there, num_steps + 1
     converged = here.convex and here.decrement <= tolerance * _scale(here, first)
@@ -77,7 +77,8 @@ def newton_minimum(
         why = "no step lowers the function or the decrement; the derivatives may be wrong"
     else:
         why = f"{max_steps} steps were not enough; allow more, or see whether there is a minimum"
-    return NewtonMinimum(*here[:6], num_steps, converged, why)
+    point, level, gradient, hessian, step, decrement, *_ = here
+    return NewtonMinimum(point, level, gradient, hessian, step, decrement, num_steps, converged, why)
 
 
 class _Place(NamedTuple):

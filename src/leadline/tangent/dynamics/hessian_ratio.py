@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
 from leadline._network import Apply, ExampleFunction
@@ -62,6 +63,6 @@ class _Output(eqx.Module):
 @eqx.filter_jit
 def _squared_gradients(score: _Output, params: PyTree, x: Array) -> Float[Array, " n"]:
     def at(row: Array) -> Float[Array, ""]:
-        return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(jax.grad(score)(params, row[None])))
+        return jnp.sum(ravel_pytree(jax.grad(score)(params, row[None]))[0] ** 2)
 
     return jax.lax.map(at, x)
