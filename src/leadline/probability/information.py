@@ -10,6 +10,8 @@ from jax.core import Tracer
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Num
 
+from leadline._checks import require
+
 
 def entropy(p: Num[Array | np.ndarray, "*batch m"], *, base: float | None = None) -> Float[Array, "*batch"]:
     """H = -Σ p log p with 0 log 0 = 0, in nats or to the given base; between 0 and log m.
@@ -48,6 +50,7 @@ def kl_from_samples(log_ratio: Num[Array | np.ndarray, " n"]) -> KlEstimate:
     >>> kl_from_samples(np.zeros(10)).nonnegative
     0.0
     """
+    require("kl_from_samples", axes=1, log_ratio=log_ratio)
     log_ratio = np.asarray(log_ratio, float)
     terms = (-log_ratio, np.expm1(log_ratio) - log_ratio)
     root = np.sqrt(len(log_ratio))
@@ -64,6 +67,8 @@ def gaussian_kl(
     >>> float(gaussian_kl(jnp.zeros(1), one, jnp.ones(1), one))
     0.5
     """
+    require("gaussian_kl", axes=1, mean_p=mean_p, mean_q=mean_q)
+    require("gaussian_kl", axes=2, cov_p=cov_p, cov_q=cov_q)
     low_p, low_q = jnp.linalg.cholesky(cov_p), jnp.linalg.cholesky(cov_q)
     spread = jax.scipy.linalg.solve_triangular(low_q, low_p, lower=True)
     offset = jax.scipy.linalg.solve_triangular(low_q, mean_q - mean_p, lower=True)

@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from leadline._checks import require
+
 
 def jensen_gap(function: Callable[[Array], Array], x: Num[Array | np.ndarray, " n"]) -> Float[Array, ""]:
     """E f(X) - f(E X) under the empirical measure of the sample; not negative for convex f.
@@ -39,6 +41,8 @@ def hoeffding_bound(deviation: Num[Array | np.ndarray, "..."], widths: Num[np.nd
     >>> round(float(hoeffding_bound(np.array(0.1), np.ones(100))), 4)
     0.1353
     """
+    require("hoeffding_bound", deviation=deviation)
+    require("hoeffding_bound", axes=1, widths=widths)
     deviation, widths = np.asarray(deviation, float), np.asarray(widths, float)
     if deviation.min() < 0 or widths.min() < 0 or widths.max() == 0:
         raise ValueError("Hoeffding's inequality needs t ≥ 0 and intervals of widths not all 0; check the arguments.")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, Shaped
 
+from leadline._checks import require
 from leadline.data import generator
 
 Labels = Int[Array | np.ndarray, " _"]
@@ -44,7 +45,13 @@ def cost_sensitive_error(labels: Labels, predicted: Labels, cost: Num[Array | np
     5.0
     """
     labels, predicted = _pair("cost_sensitive_error", labels, predicted)
-    return float(np.asarray(cost, float)[labels, predicted].mean())
+    cost = np.asarray(cost, float)
+    require("cost_sensitive_error", axes=2, cost=cost)
+    if min(labels.min(), predicted.min()) < 0 or labels.max() >= len(cost) or predicted.max() >= cost.shape[1]:
+        raise ValueError(
+            f"cost_sensitive_error got labels outside its costs of shape {cost.shape}; number them from 0."
+        )
+    return float(cost[labels, predicted].mean())
 
 
 def top_k_error(labels: Labels, scores: Scores, k: int) -> float:
@@ -53,7 +60,7 @@ def top_k_error(labels: Labels, scores: Scores, k: int) -> float:
     >>> top_k_error(np.array([2, 0]), np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]]), 2)
     1.0
     """
-    labels, scores = np.asarray(labels), np.asarray(scores)
+    labels, scores = _scored("top_k_error", labels, scores, axes=1)
     if not 1 <= k <= scores.shape[1]:
         raise ValueError(f"top_k_error got k = {k}; expected 1 to {scores.shape[1]}, the number of classes.")
     first = np.argsort(-scores, axis=1, kind="stable")[:, :k]
@@ -109,7 +116,7 @@ def log_loss(labels: LabelDraws, probabilities: Scores) -> float | Float[np.ndar
     >>> round(float(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [0.75, 0.25]]))), 4)
     1.0397
     """
-    labels, probabilities = np.asarray(labels), np.asarray(probabilities, float)
+    labels, probabilities = _scored("log_loss", labels, probabilities)
     with np.errstate(divide="ignore"):
         return -np.log(probabilities[np.arange(len(probabilities)), labels]).mean(-1)
 
@@ -122,7 +129,7 @@ def brier_score(labels: LabelDraws, probabilities: Scores) -> float | Float[np.n
     >>> float(brier_score(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]])))
     1.25
     """
-    labels, probabilities = np.asarray(labels), np.asarray(probabilities, float)
+    labels, probabilities = _scored("brier_score", labels, probabilities)
     given = probabilities[np.arange(len(probabilities)), labels]
     return (np.sum(probabilities**2, axis=1) - given**2 + (1 - given) ** 2).mean(-1)
 
@@ -254,4 +261,20 @@ def _pair(function: str, a, b) -> tuple[np.ndarray, np.ndarray]:
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape or a.size == 0:
         raise ValueError(f"{function} got arrays of shapes {a.shape} and {b.shape}; give two of one length, not empty.")
+    require(function, arrays=np.stack([a, b]))
     return a, b
+
+
+def _scored(
+    function: str, labels: LabelDraws, scores: Scores, *, axes: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels, one set or several in rows, and one score a class, as arrays that fit each other."""
+    labels, scores = np.asarray(labels), np.asarray(scores, float)
+    require(function, axes=axes, labels=labels)
+    require(function, axes=2, scores=scores)
+    if labels.shape[-1:] != scores.shape[:1] or labels.min() < 0 or labels.max() >= scores.shape[1]:
+        raise ValueError(
+            f"{function} got labels of shape {labels.shape} from {labels.min()} to {labels.max()} and scores of shape "
+            f"{scores.shape}; give a row for each label and a column for each class, numbered from 0."
+        )
+    return labels, scores
