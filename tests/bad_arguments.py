@@ -20,7 +20,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from leadline.web.pages.library_objects import library_packages
+
+from leadline.presentation.library import library_packages
 
 SECONDS = 60  # of processor time, of one call
 SAID = (ValueError, TypeError, NotImplementedError)
