@@ -207,6 +207,6 @@ def _read(layout: Layout, folder: Path, source: Source) -> Any:
     if not files:
         raise SourceFailed(f"the {source} does not have the files {', '.join(layout.files)}")
     try:
-        return layout.images(files)
+        return layout.content(files)
     except (ValueError, OSError) as error:
         raise SourceFailed(str(error).rstrip(".")) from None

@@ -215,7 +215,7 @@ def _read(description: Description, files: list[Path]) -> Content:
     if files[0].suffix == ".npz":
         return _array_reader(description)(files[0])
     names = tuple(f.name.removesuffix(".gz") for f in files)
-    return next(layout for layout in description.layouts if layout.files == names).images(files)
+    return next(layout for layout in description.layouts if layout.files == names).content(files)
 
 
 def _array_reader(description: Description) -> Callable[[Path], Content]:

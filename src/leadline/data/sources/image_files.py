@@ -42,7 +42,7 @@ class Layout(NamedTuple):
     files: tuple[str, ...]
     read: Callable[[list[Path]], Any]  # of what has a checksum: ByteImages, or NamedArrays
 
-    def images(self, files: list[Path]) -> ByteImages:
+    def content(self, files: list[Path]) -> Any:
         """What the files hold; whatever is wrong with one of them is one sentence."""
         for file in files:
             is_regular(file)
