@@ -51,7 +51,7 @@ def sharpness(objective, parameters: PyTree, *arrays: PyTree, iterations: int = 
 def _measure(loop: Loop, player: Player, state: State, source: Source, item: PyTree) -> tuple[Float[Array, ""], ...]:
     """Sharpness, gradient norm and the length of the optimiser's step, of one player on one batch."""
     at = state.carried
-    key = jax.random.fold_in(at.key, at.step)
+    key = at.step_key()
 
     def loss(part: PyTree) -> Float[Array, ""]:
         model = loop.engine.model(player.put(at.parameters, part))
