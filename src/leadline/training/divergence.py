@@ -31,7 +31,7 @@ class Diverged(RuntimeError):
 def _measure(loop: Loop, player: Player, state: State, source: Source, item: PyTree) -> tuple[Float[Array, ""], ...]:
     """Gradient norm and the length of the optimiser's step, of one player on one batch."""
     at = state.carried
-    key = jax.random.fold_in(at.key, at.step)
+    key = at.step_key()
     part = player.part(at.parameters)
     moved, turn = loop.engine.turn(player, at, item, key, source.fetch)
     length = optax.tree.norm(optax.tree.sub(player.part(moved.parameters), part))
@@ -43,7 +43,7 @@ def _sharpness(loop: Loop, player: Player, state: State, source: Source, item: P
     from leadline.curvature import hessian
 
     at = state.carried
-    key = jax.random.fold_in(at.key, at.step)
+    key = at.step_key()
 
     def loss(part: PyTree, batch: PyTree) -> Float[Array, ""]:
         model = loop.engine.model(player.put(at.parameters, part))

@@ -108,8 +108,8 @@ def advance(
     found, carried = [], jax.tree.map(jnp.copy, state.carried)
     for begin in range(0, len(items), size):
         part = items[begin : begin + size]
-        fed = (source.given, source.take(part)) if isinstance(source, Hosted) else (source, part)
-        carried, measured, recorded = _steps((loop, *fed, jnp.asarray(begin)), carried)
+        fetched, part = (source.given, source.take(part)) if isinstance(source, Hosted) else (source, part)
+        carried, measured, recorded = _steps((loop, fetched, part, jnp.asarray(begin)), carried)
         found.append((measured, recorded))
         bar.within((begin + size) / len(items), float(measured.losses[loop.engine.players[-1].name][-1]))
         if not np.asarray(measured.finite).all():

@@ -193,7 +193,7 @@ def _cropped(wide: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 def _run(last: Model, best: Model, metrics: Metrics, epochs: int, num_steps: int) -> Run[Model]:
     """One member's run from its column of every metric."""
     history: dict[str, np.ndarray] = {"epoch": np.arange(1, epochs + 1), "step": np.arange(1, epochs + 1) * num_steps}
-    history |= {name: values for name, values in metrics.columns().items() if np.isfinite(values).any()}
+    history |= {name: np.asarray(values) for name, values in metrics.columns().items() if np.isfinite(values).any()}
     bad = metrics.bad_step
     if (bad < 0).all():
         return Run(last, best, history, epochs, "finished")

@@ -62,8 +62,9 @@ class Supervised(eqx.Module):
         self, model: Callable, sample: Sample, key: PRNGKeyArray | None, state: PyTree
     ) -> tuple[RowLosses, PyTree]:
         outputs = jax.vmap(model)(sample.inputs)
-        right = _right(outputs, sample.targets)
-        return RowLosses(self.loss(outputs, sample.targets), None, {} if right is None else {"accuracy": right}), state
+        targets = jnp.asarray(sample.targets)
+        right = _right(outputs, targets)
+        return RowLosses(self.loss(outputs, targets), None, {} if right is None else {"accuracy": right}), state
 
 
 def _right(outputs: Float[Array, "batch ..."], targets: Array) -> Float[Array, " batch"] | None:

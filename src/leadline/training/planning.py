@@ -89,9 +89,10 @@ def plan(
     elif not callable(train):
         train = checked_rows(train)
         validation = None if validation is None else checked_rows(validation, "validation")
-    if bool(players) == (optimiser is not None) or (players and not plain and objective is not None):
+    if not players and objective is not None and optimiser is not None:
+        players = (Player(objective, optimiser),)
+    elif not players or objective is not None or optimiser is not None:
         raise ValueError("fit needs an optimiser, or players that have one and an objective each; give one of the two.")
-    players = tuple(players) or (Player(objective, optimiser),)
     layout = None if mesh is None else Layout(mesh, shard)
     engine, parameters = engine_of(model, players, averages=averages, micro=micro, layout=layout)
     source = _source(train, batch, engine.batches, num_steps, micro, layout)

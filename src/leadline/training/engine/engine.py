@@ -27,13 +27,17 @@ class Carried(NamedTuple):
     opt_state: PyTree  #: of the one player, or by the players' names
     state: PyTree  #: the objective's: an Equinox `State`, any pytree of arrays, or None
     averages: tuple[PyTree, ...]  #: of the parameters, one for each decay
-    key: PRNGKeyArray | None  #: step t has the key fold_in(key, t)
+    key: PRNGKeyArray | None  #: of the run
+
+    def step_key(self) -> PRNGKeyArray | None:
+        """The key of the coming step: of the run's key and the step's number alone."""
+        return None if self.key is None else jax.random.fold_in(self.key, self.step)
 
 
 class Turn(NamedTuple):
     """What one turn of one player saw."""
 
-    batch: PyTree
+    item: PyTree
     rows: RowLosses
     loss: Float[Array, ""]
     gradient: PyTree
@@ -117,7 +121,7 @@ class Engine(eqx.Module):
 
     def step(self, at: Carried, item: PyTree, number: Int[Array, ""], fetch: Fetch = as_it_is) -> tuple[Carried, Seen]:
         """A round: every player's turns, in order; `item` has a leading axis over turns where there are several."""
-        key = None if at.key is None else jax.random.fold_in(at.key, at.step)
+        key = at.step_key()
         before, turns = at, {}
         if self.batches == 1:
             at, turns[self.players[0].name] = self.turn(self.players[0], at, item, key, fetch)
@@ -128,10 +132,12 @@ class Engine(eqx.Module):
                 first += player.turns
         averages = averages_after(self.decays, at.averages, at.parameters)
         at = at._replace(step=at.step + 1, averages=averages)
-        told = Turn(*({n: getattr(turn, field) for n, turn in turns.items()} for field in Turn._fields))
-        told = Turn(*(column.get("", column) for column in told))
-        batch = {n: self.batch(turn.batch, fetch) for n, turn in turns.items()}
-        return at, Seen(number, before, batch.get("", batch), told.rows, told.loss, told.gradient, at)
+        told = [
+            {name: self.batch(turn.item, fetch) for name, turn in turns.items()},
+            *({name: turn[place] for name, turn in turns.items()} for place in (1, 2, 3)),
+        ]
+        batch, rows, loss, gradient = (column.get("", column) for column in told)
+        return at, Seen(number, before, batch, rows, loss, gradient, at)
 
     def run(
         self,

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from .engine import Carried, Engine
 from .objective import as_row_losses, nonzero, weighed
 from .recording import Recorder, Seen
-from .streams import Source
+from .streams import Drawn, Shuffled, Source
 
 VALIDATION_ROWS = 2048  # examples evaluated at once, so that validation needs no more memory than a few batches
 WEIGHED_EVERY = 8  # steps: a norm of all gradients takes as long as a tenth of a step
@@ -142,7 +142,7 @@ class Loop(eqx.Module):
         return {name: total / nonzero(weight) for name, (total, weight) in whole.items()}
 
     def epochs(
-        self, state: State, source: Source, validation: PyTree | None, key: PRNGKeyArray, count: int
+        self, state: State, source: Shuffled | Drawn, validation: PyTree | None, key: PRNGKeyArray, count: int
     ) -> tuple[State, Metrics, PyTree]:
         """`count` epochs with their metrics and records; those after the patience has run out are idle."""
 
