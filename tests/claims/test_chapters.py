@@ -58,7 +58,7 @@ def workers():
 @pytest.mark.parametrize(("id", "words"), CASES)
 def test_it_comes_out_as_theory_says_with_the_figures_and_errata_of_the_curriculum(workers, id, words):
     task = Task.of(entry(id))
-    finding = workers.run(task, task.limit(180))
+    (finding,) = workers.run_all([task], timeout=180)
     assert finding.error == ""
     assert [
         f"{c.what}: {c.measured} {c.relation} {c.predicted}" for c in finding.comparisons if not c.as_expected

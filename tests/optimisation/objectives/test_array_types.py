@@ -98,11 +98,3 @@ def test_a_path_in_numpy_is_the_path_of_the_scan():
     assert isinstance(scanned, jax.Array)
     np.testing.assert_allclose(plain, scanned, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(plain[-1], np.diag((1 - 0.1 * np.array([1.0, 10.0])) ** 6), atol=1e-7)
-
-
-def test_a_run_recorded_every_third_step_has_the_points_of_the_whole_run():
-    bowl, rule = optimisation.spread_quadratic(2, 10.0), optimisation.heavy_ball(0.05, 0.5)
-    whole = optimisation.descend(bowl, rule, jnp.ones(2), 7).points
-    np.testing.assert_allclose(optimisation.descend(bowl, rule, jnp.ones(2), 7, every=3).points, whole[::3], rtol=1e-6)
-    with pytest.raises(ValueError, match="at least 1"):
-        optimisation.descend(bowl, rule, jnp.ones(2), 7, every=0)

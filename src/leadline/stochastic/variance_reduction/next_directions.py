@@ -31,8 +31,8 @@ def replayed_buffer(
 
     >>> loss = LogisticRidge(np.eye(2), np.array([1.0, -1.0]), 0.0)
     >>> entries, ages = replayed_buffer(loss, np.zeros((3, 2)), np.array([1, 1]), 2)
-    >>> entries.tolist(), ages.tolist()
-    ([[-0.5, -0.0], [0.0, 0.5]], [2, 1])
+    >>> (entries + 0.0).tolist(), ages.tolist()
+    ([[-0.5, 0.0], [0.0, 0.5]], [2, 1])
     """
     rows = np.arange(len(objective.y))
     seen = np.zeros(len(rows), int)
