@@ -61,7 +61,7 @@ class Parameter:
         """The value in the parameter's type, or BadInput saying what is wrong with it."""
         if isinstance(self.domain, Choice):
             if value not in self.domain.options or isinstance(value, bool) != (self.type is bool):
-                raise BadInput(f"{self.name} = {_show(value)} is not one of {self._options()}.")
+                raise BadInput(f"{self.name} = {_show(value)} is not one of {_listed(self.domain)}.")
             return value
         if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
             raise BadInput(f"{self.name} = {_show(value)} is not a finite number; {self._expected()}.")
@@ -115,12 +115,9 @@ class Parameter:
         kind = {"int": int, "float": float, "str": str, "bool": bool}[record["type"]]
         return cls(record["name"], kind, record["default"], domain)
 
-    def _options(self) -> str:
-        return ", ".join(map(_show, self.domain.options))
-
     def _expected(self) -> str:
         if isinstance(self.domain, Choice):
-            return f"give one of {self._options()}"
+            return f"give one of {_listed(self.domain)}"
         kind = "a whole number" if self.type is int else "a number"
         return f"give {kind} from {self.domain.low:g} to {self.domain.high:g}"
 
@@ -172,6 +169,10 @@ def _finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:  # a whole number beyond all floats
         return False
+
+
+def _listed(choice: Choice) -> str:
+    return ", ".join(map(_show, choice.options))
 
 
 def _show(value: Any) -> str:

@@ -15,7 +15,7 @@ from leadline.training.engine.recording import Seen
 
 from ..objectives.objective import Objective
 
-Function = Callable[[Float[Array, " p"]], Float[Array, ""]]
+Function = Objective | Callable[[Float[Array, " p"]], Float[Array, ""]]
 
 
 class Descent(NamedTuple):

@@ -113,12 +113,12 @@ class _Reader:
             return self.chosen(table, key, value, domain["names"]())
         if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
             value = float(value)
+        numbers: list[Any] = value if isinstance(value, list) else [value]
         listed = kind == tuple[int, ...]
-        if not (isinstance(value, list) and all(type(v) is int for v in value) if listed else type(value) is kind):
+        if not (value is numbers and all(type(v) is int for v in numbers) if listed else type(value) is kind):
             raise self.mistake(table, key, f"{key} = {_show(value)} is not {_WORDS[kind]}.")
         if kind in (str, bool):
             return value
-        numbers: Iterable[Any] = value if listed else [value]
         for number in numbers:
             if not (
                 abs(number) <= sys.float_info.max
@@ -126,7 +126,7 @@ class _Reader:
                 and number > domain["above"]
             ):
                 raise self.mistake(table, key, f"{key} = {_show(value)} is out of range; give {_range(domain)}.")
-        return tuple(value) if listed else value
+        return tuple(numbers) if listed else value
 
     def chosen(self, table: str, key: str, value: Any, names: Iterable[str]) -> str:
         if not isinstance(value, str):
