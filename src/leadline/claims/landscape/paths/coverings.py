@@ -3,20 +3,8 @@
 import numpy as np
 
 from leadline import data, landscape
-from leadline.evidence import (
-    Int,
-    Real,
-    at_most,
-    claim,
-    close,
-    distributed_as,
-    erratum,
-    exactly,
-    frequency,
-    instrument,
-    mean,
-    slope,
-)
+from leadline.evidence import Int, Real, claim, erratum, instrument
+from leadline.evidence.relations import at_most, close, distributed_as, exactly, frequency, mean, slope
 from leadline.landscape.surfaces.random_coverings import (
     cap_fraction,
     covering_constant,

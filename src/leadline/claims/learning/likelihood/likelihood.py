@@ -4,20 +4,8 @@ import jax
 import numpy as np
 
 from leadline import data, learning
-from leadline.evidence import (
-    Int,
-    Real,
-    assume,
-    at_least,
-    at_most,
-    claim,
-    close,
-    distributed_as,
-    exactly,
-    frequency,
-    mean,
-    model,
-)
+from leadline.evidence import Int, Real, assume, claim, model
+from leadline.evidence.relations import at_least, at_most, close, distributed_as, exactly, frequency, mean
 from leadline.learning.regression.gaussian_model import GaussianLinear
 from leadline.presentation import figure
 

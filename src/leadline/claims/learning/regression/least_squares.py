@@ -4,21 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, learning, training
-from leadline.evidence import (
-    Int,
-    OneOf,
-    Real,
-    at_least,
-    at_most,
-    claim,
-    close,
-    erratum,
-    exactly,
-    mean,
-    method,
-    reference,
-    smaller,
-)
+from leadline.evidence import Int, OneOf, Real, claim, erratum, method
+from leadline.evidence.relations import at_least, at_most, close, exactly, mean, reference, smaller
 from leadline.learning.regression.linear import LinearFit
 from leadline.presentation import figure
 

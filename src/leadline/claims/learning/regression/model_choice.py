@@ -4,20 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, learning, training
-from leadline.evidence import (
-    Int,
-    Real,
-    at_least,
-    at_most,
-    claim,
-    close,
-    distributed_as,
-    exactly,
-    mean,
-    method,
-    reference,
-    slope,
-)
+from leadline.evidence import Int, Real, claim, method
+from leadline.evidence.relations import at_least, at_most, close, distributed_as, exactly, mean, reference, slope
 from leadline.learning.regression.polynomial import PolynomialFit, polynomial_fit
 from leadline.learning.scaling import descent_curve, log_inputs
 from leadline.presentation import figure

@@ -5,20 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, learning, training
-from leadline.evidence import (
-    Int,
-    Real,
-    at_least,
-    at_most,
-    claim,
-    close,
-    exactly,
-    instrument,
-    mean,
-    method,
-    reference,
-    smaller,
-)
+from leadline.evidence import Int, Real, claim, instrument, method
+from leadline.evidence.relations import at_least, at_most, close, exactly, mean, reference, smaller
 from leadline.learning.importance import drop_one_rise
 from leadline.learning.regression.sparse import lasso_certificate
 from leadline.presentation import figure

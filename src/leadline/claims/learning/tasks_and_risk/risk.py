@@ -4,22 +4,8 @@ import jax
 import numpy as np
 
 from leadline import data, learning
-from leadline.evidence import (
-    Int,
-    OneOf,
-    Real,
-    at_most,
-    claim,
-    close,
-    distributed_as,
-    exactly,
-    frequency,
-    instrument,
-    mean,
-    method,
-    slope,
-    smaller,
-)
+from leadline.evidence import Int, OneOf, Real, claim, instrument, method
+from leadline.evidence.relations import at_most, close, distributed_as, exactly, frequency, mean, slope, smaller
 from leadline.learning.risk.risk import expected_fit_risks, risk_distribution
 from leadline.presentation import figure
 

@@ -11,16 +11,9 @@ from leadline import data
 from leadline.data.generators.mazes import DIRECTIONS, move_wall
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, mean, model, reference, smaller
 from leadline.neurons import agents
+from leadline.neurons.agents import prior_search
 from leadline.neurons.agents.decision import DecisionProblem, binary_channel, value_of_prior
 from leadline.neurons.agents.maze import maze_walk
-from leadline.neurons.agents.prior_search import (
-    expected_looks,
-    geometric_prior,
-    learned_prior,
-    looks_deviation,
-    simulated_looks,
-    zipf_prior,
-)
 from leadline.neurons.agents.sensing import POLICIES
 from leadline.presentation import figure
 
@@ -102,7 +95,7 @@ def learned_prior_search(
     the sum, by tests at an overall level of 1%.
     """
     keys = jax.random.split(key, 5)
-    truth = zipf_prior(cells, exponent)
+    truth = prior_search.zipf_prior(cells, exponent)
     uniform = jnp.full(cells, 1 / cells)
     stream = np.asarray(jax.random.choice(keys[0], cells, (100_000,), p=truth))
     finds = np.bincount(stream[:history], minlength=cells)
@@ -110,12 +103,12 @@ def learned_prior_search(
         "true prior": truth,
         "no prior": uniform,
         "reversed prior": truth[::-1],
-        f"learned from {history}": learned_prior(finds, smoothing=1.0),
+        f"learned from {history}": prior_search.learned_prior(finds, smoothing=1.0),
     }
-    looks = {name: float(expected_looks(truth, belief)) for name, belief in beliefs.items()}
+    looks = {name: float(prior_search.expected_looks(truth, belief)) for name, belief in beliefs.items()}
     for (name, belief), k in zip(beliefs.items(), keys[1:], strict=True):
-        found = simulated_looks(truth, belief, searches=searches, key=k)
-        deviation = float(looks_deviation(truth, belief))
+        found = prior_search.simulated_looks(truth, belief, searches=searches, key=k)
+        deviation = float(prior_search.looks_deviation(truth, belief))
         confidence = 1 - 0.01 / len(beliefs)
         yield mean(found, looks[name], f"looks, {name}", confidence=confidence, deviation=deviation)
     half = (cells + 1) / 2
@@ -125,21 +118,21 @@ def learned_prior_search(
     yield at_least(orders, looks["true prior"], "looks, any order against the true one", rtol=1e-12)
     slower = at_least(looks["reversed prior"], half, "looks, reversed prior against none", strict=True)
     yield slower.given(exponent > 1e-6, "the object prefers some cells")
-    priors = (zipf_prior(100), geometric_prior(100, 0.9), jnp.full(100, 0.01))
-    exact = [expected_looks(p) for p in priors]
+    priors = (prior_search.zipf_prior(100), prior_search.geometric_prior(100, 0.9), jnp.full(100, 0.01))
+    exact = [prior_search.expected_looks(p) for p in priors]
     yield reference(exact, [19.28, 10.00, 50.5], "looks for N = 100: Zipf, geometric 0.9, uniform", digits=4)
-    blind = expected_looks(truth, learned_prior(finds, smoothing=0.0))
+    blind = prior_search.expected_looks(truth, prior_search.learned_prior(finds, smoothing=0.0))
     endless = at_most(1 / blind, 0.0, "1/looks without smoothing: they never end")
     yield endless.given((finds == 0).any(), "some cell was never seen")
     exponents = np.linspace(0, 3, 25)
-    priors = jax.vmap(lambda e: zipf_prior(cells, e))(exponents)
+    priors = jax.vmap(lambda e: prior_search.zipf_prior(cells, e))(exponents)
     sizes = np.unique(np.geomspace(1, 100_000, 17).astype(int))
     counted = np.stack([np.bincount(stream[:m], minlength=cells) for m in sizes])
-    learned = jax.vmap(lambda c: expected_looks(truth, learned_prior(c)))(counted)
+    learned = jax.vmap(lambda c: prior_search.expected_looks(truth, prior_search.learned_prior(c)))(counted)
     lines = {
-        "true prior": (exponents, jax.vmap(expected_looks)(priors)),
+        "true prior": (exponents, jax.vmap(prior_search.expected_looks)(priors)),
         "no prior": (exponents, np.full(25, half)),
-        "reversed prior": (exponents, jax.vmap(expected_looks)(priors, priors[:, ::-1])),
+        "reversed prior": (exponents, jax.vmap(prior_search.expected_looks)(priors, priors[:, ::-1])),
     }
     title = "The more concentrated the prior, the more right and wrong orders differ"
     rules = {f"exponent {exponent:g}": ("x", exponent)}

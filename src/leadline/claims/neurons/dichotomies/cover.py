@@ -6,19 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from leadline import data, probability
-from leadline.evidence import (
-    Int,
-    OneOf,
-    assume,
-    at_least,
-    at_most,
-    claim,
-    close,
-    erratum,
-    exactly,
-    frequency,
-    reference,
-)
+from leadline.evidence import Int, OneOf, assume, claim, erratum
+from leadline.evidence.relations import at_least, at_most, close, exactly, frequency, reference
 from leadline.linear_classifiers import dichotomies
 from leadline.linear_classifiers.dichotomies.cover import cover_share, points_at_share
 from leadline.presentation import figure

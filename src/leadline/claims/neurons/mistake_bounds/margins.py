@@ -4,19 +4,8 @@ import jax
 import numpy as np
 
 from leadline import data
-from leadline.evidence import (
-    Int,
-    Real,
-    at_least,
-    at_most,
-    claim,
-    close,
-    erratum,
-    exactly,
-    frequency,
-    instrument,
-    method,
-)
+from leadline.evidence import Int, Real, claim, erratum, instrument, method
+from leadline.evidence.relations import at_least, at_most, close, exactly, frequency
 from leadline.linear_classifiers import dichotomies, margins, perceptrons
 from leadline.presentation import figure
 from leadline.presentation.figure.plane_shapes import arc, band, boundary, by_sign, polar, square

@@ -8,16 +8,7 @@ from leadline import data, optimisation
 from leadline.claims.scenarios.optimisation.small_regressions import logistic_problem
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, method
 from leadline.optimisation.bounds.momentum_spectrum import measured_factor
-from leadline.optimisation.rules.momentum_forms import (
-    HEAVY_BALL_FORMS,
-    as_optax_sgd,
-    convert_schedule,
-    heavy_ball_average,
-    heavy_ball_two_line,
-    look_ahead_points,
-    nesterov_library,
-    nesterov_velocity,
-)
+from leadline.optimisation.rules import momentum_forms
 from leadline.presentation import figure
 
 
@@ -96,7 +87,7 @@ def nesterov_accelerated_gradient(
     ours = optimisation.descend(bowl, optimisation.nesterov(step, momentum), jnp.asarray(start), steps)
     rule = optimisation.tunable(optax_nesterov, learning_rate=step, momentum=momentum)
     theirs = optimisation.descend(bowl, rule, jnp.asarray(start), steps)
-    ahead = look_ahead_points(np.asarray(ours.points), momentum)
+    ahead = momentum_forms.look_ahead_points(np.asarray(ours.points), momentum)
     yield close(theirs.points, ahead, "Optax's points (nesterov=True), against the look-ahead points yᵗ", atol=1e-9)
     powers = [optimisation.mode_path("nesterov", x, momentum, steps) for x in scaled]
     yield close(ours.points, start * np.stack(powers, axis=1), "modes, against powers of the matrix", atol=1e-9)
@@ -127,7 +118,7 @@ def nesterov_accelerated_gradient(
     race = figure.curves(title, "step t", "gap", points=points, log="y")
     plan = optimisation.constant_schedule(0.8 / 12, 0.6, 12)
     w = optimisation.nesterov_two_line(lambda w: np.array([1.0, 12.0]) * w, np.array([1.0, 0.6]), plan)
-    y = look_ahead_points(w, 0.6)
+    y = momentum_forms.look_ahead_points(w, 0.6)
     arrows, points = {"look ahead": (w[2], y[2]), "gradient step at yᵗ": (y[2], w[3])}, {"wᵗ": w, "yᵗ": y}
     title = "From wᵗ first on to yᵗ, then down its gradient"
     picture = figure.plane(title, "w₁", "w₂", points=points, arrows=arrows)
@@ -160,14 +151,14 @@ def momentum_forms_equivalence(
     gradient, smoothness = objective.gradient, objective.constants().smoothness
     start, steps, step = rng.normal(size=4) * 3, 300, scaled_step / smoothness
     constant = optimisation.constant_schedule(step, momentum, steps)
-    balls = {name: form(gradient, start, constant) for name, form in HEAVY_BALL_FORMS.items()}
+    balls = {name: form(gradient, start, constant) for name, form in momentum_forms.HEAVY_BALL_FORMS.items()}
     one = balls["one line"]
     for name in ("two lines", "velocity"):
         yield close(balls[name], one, f"heavy ball, {name} against one line, 300 steps", atol=1e-10)
     two = optimisation.nesterov_two_line(gradient, start, constant)
-    velocity, library = nesterov_velocity, nesterov_library(gradient, start, constant)
+    velocity, library = momentum_forms.nesterov_velocity, momentum_forms.nesterov_library(gradient, start, constant)
     yield close(velocity(gradient, start, constant), two, "Nesterov, velocity form against two lines", atol=1e-10)
-    ahead = look_ahead_points(two, momentum)
+    ahead = momentum_forms.look_ahead_points(two, momentum)
     yield close(library, ahead, "Nesterov: library points, against yᵗ", atol=1e-10)
     changed = constant._replace(steps=np.where(np.arange(steps) < drop_at, step, drop * step))
     kept = optimisation.heavy_ball_one_line(gradient, start, changed)
@@ -175,16 +166,16 @@ def momentum_forms_equivalence(
     split = momentum * (1 - drop) * (kept[drop_at] - kept[drop_at - 1])
     yield close(kept[drop_at + 1] - rescaled[drop_at + 1], split, "split at the drop, against ρ(1 − f)Δ", atol=1e-12)
     yield at_least(np.max(np.abs(split)), 1e-9, "size of the split")
-    forms = {"velocity": optimisation.heavy_ball_velocity, "average": heavy_ball_average}
+    forms = {"velocity": optimisation.heavy_ball_velocity, "average": momentum_forms.heavy_ball_average}
     for target, form in forms.items():
-        converted = convert_schedule(changed, "displacement", target)
+        converted = momentum_forms.convert_schedule(changed, "displacement", target)
         path, what = form(gradient, start, converted), f"{target} form with converted numbers, against one line"
         yield close(path, kept, what, atol=1e-10)
-    rule = as_optax_sgd(changed)
+    rule = momentum_forms.as_optax_sgd(changed)
     optaxed = optimisation.descend(objective, rule, jnp.asarray(start), steps).points
     library = close(optaxed, kept, "optax.sgd with converted numbers, against one line", atol=1e-10)
     yield library
-    two_line = heavy_ball_two_line(gradient, start, changed)
+    two_line = momentum_forms.heavy_ball_two_line(gradient, start, changed)
     wrong = close(rescaled, two_line, "velocity buffer (PyTorch's) through a drop of η, against two lines", atol=1e-10)
     yield erratum(wrong, of=library, by="penn", prints="PyTorch uses the two-line form (it keeps a velocity buffer)")
     t, every = np.arange(drop_at + 41), np.arange(0, drop_at + 41, 2)

@@ -9,20 +9,8 @@ from leadline import data, robustness
 from leadline.claims.scenarios.robustness.digits import correct_images, digit_scores, softmax_regression, test_images
 from leadline.claims.scenarios.robustness.planar_networks import planar_network, relu_apply, with_hidden_units
 from leadline.claims.scenarios.robustness.trainings import TRAININGS, attacked_accuracy, certified_accuracy, trained_for
-from leadline.evidence import (
-    Int,
-    OneOf,
-    Real,
-    at_least,
-    at_most,
-    claim,
-    close,
-    exactly,
-    frequency,
-    instrument,
-    method,
-    reference,
-)
+from leadline.evidence import Int, OneOf, Real, claim, instrument, method
+from leadline.evidence.relations import at_least, at_most, close, exactly, frequency, reference
 from leadline.networks import dissection
 from leadline.presentation import figure
 from leadline.robustness.certificates.interval_certificates import interval_radii

@@ -6,20 +6,8 @@ import numpy as np
 import optax
 
 from leadline import data, optimisation, stochastic
-from leadline.evidence import (
-    Int,
-    Real,
-    at_least,
-    at_most,
-    claim,
-    close,
-    erratum,
-    exactly,
-    mean,
-    method,
-    reference,
-    smaller,
-)
+from leadline.evidence import Int, Real, claim, erratum, method
+from leadline.evidence.relations import at_least, at_most, close, exactly, mean, reference, smaller
 from leadline.presentation import figure
 from leadline.stochastic.averaging import decay_variance_factor, explicit_weights
 from leadline.stochastic.moments.scalar_recursion import suffix_moment

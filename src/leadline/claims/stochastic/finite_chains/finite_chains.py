@@ -7,20 +7,8 @@ import numpy as np
 
 from leadline import chains
 from leadline.chains.named_chains import rational_mole, reflected_walk, walk_with_late_returns
-from leadline.evidence import (
-    Int,
-    OneOf,
-    Real,
-    at_least,
-    at_most,
-    close,
-    counts_as,
-    erratum,
-    exactly,
-    instrument,
-    method,
-    model,
-)
+from leadline.evidence import Int, OneOf, Real, erratum, instrument, method, model
+from leadline.evidence.relations import at_least, at_most, close, counts_as, exactly
 from leadline.presentation import figure
 from leadline.presentation.figure.chain_pictures import eigenvalue_plane, ring
 

@@ -10,19 +10,8 @@ from scipy.special import ndtr
 
 from leadline import data, stochastic
 from leadline.claims.stochastic.gradient_oracles.descent_runs import regression
-from leadline.evidence import (
-    Int,
-    Real,
-    at_least,
-    at_most,
-    claim,
-    close,
-    distributed_as,
-    exactly,
-    mean,
-    model,
-    reference,
-)
+from leadline.evidence import Int, Real, claim, model
+from leadline.evidence.relations import at_least, at_most, close, distributed_as, exactly, mean, reference
 from leadline.presentation import figure
 from leadline.stochastic.moments.bernoulli_convolution import BernoulliConvolution
 from leadline.stochastic.moments.kesten import kesten_chain, kesten_tail_index

@@ -6,19 +6,8 @@ import jax
 import numpy as np
 
 from leadline import data, infinite_width, networks
-from leadline.evidence import (
-    Int,
-    OneOf,
-    Real,
-    at_most,
-    claim,
-    close,
-    distributed_as,
-    erratum,
-    mean,
-    same_distribution,
-    smaller,
-)
+from leadline.evidence import Int, OneOf, Real, claim, erratum
+from leadline.evidence.relations import at_most, close, distributed_as, mean, same_distribution, smaller
 from leadline.presentation import figure
 
 
