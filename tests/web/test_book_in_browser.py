@@ -89,3 +89,12 @@ def test_a_page_prints_what_it_says_and_not_what_one_presses(chromium, book):
             assert seen.page.locator(part).first.is_visible(), part
         assert not seen.page.locator("#search").is_visible()
         assert len(seen.page.pdf()) > 10_000
+
+
+def test_on_a_phone_the_title_of_a_figure_stands_above_it_in_full_and_on_a_desk_in_it(chromium, book):
+    with reading(chromium, (book / "entries" / "sample-holds.html").as_uri(), width=380) as seen:
+        caption, drawn = seen.page.locator("figcaption"), seen.page.locator("figure svg .role-title")
+        assert caption.inner_text() == "Uniform numbers"
+        assert not drawn.is_visible()
+        seen.page.set_viewport_size({"width": 1100, "height": 900})
+        assert (caption.is_visible(), drawn.is_visible()) == (False, True)

@@ -4,6 +4,7 @@ No page may ask any other host for anything, nor complain in its console: every 
 """
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ from browser import browser
 from playwright.sync_api import Browser, Page, Route, expect
 
 from leadline.evidence import entry
+from leadline.presentation import figure
 from leadline.web.explorer.app import create_app
 from leadline.web.explorer.guard import Hosts
 from leadline.web.explorer.studies import StudyReports
@@ -319,6 +321,30 @@ def test_a_figure_is_drawn_and_can_be_moved_and_saved(served, page):
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save SVG").click()
     assert saved.value.suggested_filename == "Uniform numbers.svg"
+
+
+@pytest.mark.parametrize(("width", "columns"), [(390, 1), (1100, 2)])
+def test_a_figure_of_four_panels_beside_each_other_is_laid_out_to_fit_its_page(served, page, width, columns):
+    panel = figure.curves("Straight", "x", "y", lines={"x": ([0, 1], [0, 1])})
+    wide = figure.beside("A title of many words that no phone shows in one line", *4 * [panel], columns=4)
+    page.goto(served.entry("sample-holds"))
+    verdict(page, "holds")
+
+    def with_panels(route: Route) -> None:
+        html = route.fetch().text()
+        route.fulfill(
+            body=re.sub(r'(?s)(class="spec">).*?(</script>)', lambda m: m[1] + json.dumps(wide.spec) + m[2], html)
+        )
+
+    page.route(served.entry("sample-holds"), with_panels)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.reload()
+    expect(page.locator("figure svg .role-title-text")).to_have_count(5)
+    assert page.locator("figure").evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+    left = page.locator("figure svg g[class*=concat_]:not(g[class*=concat_] *) > g > path.background").evaluate_all(
+        "planes => planes.map((plane) => Math.round(plane.getBoundingClientRect().left))"
+    )
+    assert (len(left), len(set(left))) == (4, columns)
 
 
 def test_commands_are_copied_and_examples_run(served, page):

@@ -517,6 +517,36 @@ function setUpExamples() {
 
 let vega = null;
 
+const BESIDE_AXES = 80; // pixels that labels take beside the plane of a chart
+const NARROWEST = 320; // pixels that a panel must have
+const LETTER = 7.5; // pixels of a letter in a title, on average
+const SMALLEST = 0.8; // a figure is scaled down to this before it scrolls
+
+/** A title in lines that fit into so many pixels. */
+function inLines({ text, ...title }, width) {
+  const longest = Math.max(20, Math.floor(width / LETTER)), lines = [];
+  for (const word of [text].flat().join(" ").split(" ")) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : "";
+    if (longer && longer.length <= longest) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return { ...title, text: lines };
+}
+
+/** The specification laid out anew where its box is too narrow: fewer panels in a row, smaller planes, longer titles. */
+function fitted(spec, box) {
+  const { continuousWidth, continuousHeight } = spec.config.view;
+  const panels = spec.concat ?? [spec], inRow = Math.min(spec.columns ?? 1, panels.length);
+  const widest = Math.max(...panels.map(({ width = continuousWidth }) => width));
+  const title = LETTER * Math.max(...[spec.title.text].flat().map((line) => line.length));
+  if (Math.max((widest + BESIDE_AXES) * inRow, title) <= box) return spec;
+  const columns = Math.min(inRow, Math.max(1, Math.floor(box / NARROWEST))), part = box / columns;
+  const factor = Math.min(1, (part / SMALLEST - BESIDE_AXES) / widest);
+  const shrunk = ({ width = continuousWidth, height = continuousHeight, title, ...panel }) => (
+    { ...panel, title: inLines(title, part), width: factor * width, height: factor * height });
+  return spec.concat ? { ...spec, title: inLines(spec.title, box), columns, concat: panels.map(shrunk) } : shrunk(spec);
+}
+
 /** Whether both axes of a layer are numbers, so that it can be moved and zoomed. */
 function isPlane({ encoding = {} }) {
   return ["x", "y"].every((channel) => encoding[channel]?.type === "quantitative" && !encoding[channel].bin);
@@ -554,7 +584,7 @@ async function draw(figure) {
   const canvas = figure.querySelector(".canvas"), { title } = figure.dataset;
   try {
     await (vega ??= loadScript(`${root}assets/vega.js`));
-    const spec = JSON.parse(figure.querySelector("script.spec").textContent);
+    const spec = fitted(JSON.parse(figure.querySelector("script.spec").textContent), figure.parentElement.clientWidth);
     const zoomed = withZoom(spec);
     // `ast`: expressions are interpreted, because the page's policy forbids to make code from text.
     const options = { mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false };
