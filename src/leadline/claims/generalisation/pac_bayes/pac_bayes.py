@@ -156,6 +156,14 @@ def pac_bayes_bound(
     }
     for name, form in looser.items():
         yield at_least(form(prices), relaxed, f"valid but loose form {name}, n = 1000, against the relaxed form")
+    first, second = (form(prices) for form in looser.values())
+    what = "valid but loose form {}, n = 1000, KL = {}".format
+    plain, mixed = looser
+    yield reference(first[:3], [0.120, 0.156, 0.338], what(plain, "0, 5, 50"), digits=3)
+    yield reference(first[3], 1.007, what(plain, "500"), digits=4)
+    yield reference(second[0], 0.085, what(mixed, "0"), digits=2)
+    yield reference(second[1:3], [0.131, 0.327], what(mixed, "5, 50"), digits=3)
+    yield reference(second[3], 1.004, what(mixed, "500"), digits=4)
     line = np.linspace(0, 600, 61)
     curve = generalisation.pac_bayes_bound(0.0, line, 1000, 0.05)
     forms = {"kl form": (line, curve.value), "relaxed": (line, curve.relaxed)}

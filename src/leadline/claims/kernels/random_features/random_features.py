@@ -8,7 +8,20 @@ from scipy.special import erf, expit
 from scipy.stats import cauchy, norm
 
 from leadline import data, kernels, learning
-from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, mean, model, reference
+from leadline.evidence import (
+    Int,
+    OneOf,
+    Real,
+    at_least,
+    at_most,
+    claim,
+    close,
+    erratum,
+    exactly,
+    mean,
+    model,
+    reference,
+)
 from leadline.kernels import machines
 from leadline.learning.regression.random_features import FEATURE_ACTIVATIONS, expansion_readout
 from leadline.presentation import figure
@@ -157,7 +170,7 @@ def random_feature_training_convex(
     values = np.array([e.fun for e in ends])
     yield close(values, values.min(), "regularised logistic objective after 20 restarts", atol=1e-6)
     best, zero = ends[values.argmin()].x, np.zeros(units)
-    idle = at_most(losses["perceptron"](y * (phi @ zero)).mean(), 0.0, "perceptron loss at w = 0, its least value")
+    idle = exactly(losses["perceptron"](y * (phi @ zero)).mean(), 0.0, "perceptron loss at w = 0, its least value")
     yield idle
     shares = (np.mean(y * (phi @ w) > 0) for w in (zero, best))
     wrong = at_least(*shares, "share correct at the minimiser w = 0 of the perceptron loss, against logistic")

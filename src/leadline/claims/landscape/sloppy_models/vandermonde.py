@@ -47,7 +47,7 @@ def vandermonde_sloppiness(
         yield reference(found, value, what, digits=5 if width == 0.5 else 4)
     smallest = np.array([vandermonde_spectrum(p)[-1] for p in fixed])
     naive = np.array([np.linalg.eigvalsh(a.T @ a)[0] for a in (design_matrix(p, 11) for p in fixed)])
-    yield reference(smallest[0], 2.59e-22, "smallest eigenvalue, 12 equispaced points, ε = 0.5", digits=3)
+    yield reference(smallest[0], 2.590e-22, "smallest eigenvalue, 12 equispaced points, ε = 0.5", digits=4)
     worst = np.max(np.abs(naive / smallest - 1))
     yield at_least(worst, 0.1, "worst relative error of the smallest eigenvalue from eig of AᵀA, ε = 0.5, 1, 2")
     logdet = vandermonde_log10_determinant(points)

@@ -144,17 +144,21 @@ def polynomial_overfitting(
     largest = np.median(size, axis=1)
     yield at_least(largest[-1], 50 * largest[3], "median largest coefficient, against 50 times that of degree 3")
     inside, outside = np.sqrt(train).mean(axis=1), np.median(np.sqrt(test), axis=1)
+    usual = points == 10 and noise == 0.3
     for found, value, what in (
         (inside[0], 0.715, "mean training RMSE, degree 0"),
         (inside[1], 0.570, "mean training RMSE, degree 1"),
-        (inside[3], 0.232, "mean training RMSE, degree 3"),
         (outside[0], 0.777, "median test RMSE, degree 0"),
         (outside[1], 0.570, "median test RMSE, degree 1"),
-        (outside[3], 0.346, "median test RMSE, degree 3"),
         (outside[-1], 0.631, "median test RMSE, degree 9"),
-        (largest[-1], 4e5, "median largest coefficient, degree 9"),
     ):
-        yield reference(found, value, what, digits=1).given(points == 10 and noise == 0.3, "ten points, noise 0.3")
+        yield reference(found, value, what, digits=1).given(usual, "ten points, noise 0.3")
+    for found, value, what in (  # where a digit is more than a tenth of the value
+        (inside[3], 0.232, "mean training RMSE, degree 3, against 0.232"),
+        (outside[3], 0.346, "median test RMSE, degree 3, against 0.346"),
+        (largest[-1], 4e5, "median largest coefficient, degree 9, against 4·10⁵"),
+    ):
+        yield close(found, value, what, rtol=0.1).given(usual, "ten points, noise 0.3")
     lines = {}
     for m in shown:
         curve = learning.legendre_features(grid, m) @ polynomial_fit(x, y[0], m).coefficients

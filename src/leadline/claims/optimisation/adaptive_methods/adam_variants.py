@@ -74,8 +74,8 @@ def adam_printed_variants(key, step_size: Real(0.05, 0.2) = 0.1):
     divided = [0.0]
     for t in range(1, 201):
         divided.append((_B1 * divided[-1] + (1 - _B1)) / (1 - _B1**t))
-    yield reference(divided[1:5], [1, 5.26, 17.8, 47.0], "penn, gradient 1: m at t = 1 … 4", digits=3)
-    yield reference(max(divided), 3945, "penn, gradient 1: largest m", digits=4)
+    yield reference(divided[1:5], [1, 5.263, 17.85, 47.00], "penn, gradient 1: m at t = 1 … 4", digits=4)
+    yield reference(max(divided), 3945.1, "penn, gradient 1: largest m", digits=5)
     yield exactly(np.argmax(divided), 21, "penn, gradient 1: t at which m is largest")
     prints = "m ← (β₁m + (1 − β₁)g)/(1 − β₁ᵗ): the correction inside the recursion"
     yield erratum(at_most(divided, 1.0, "penn: m of a constant gradient 1"), of=steady, by="penn", prints=prints)
@@ -88,8 +88,8 @@ def adam_printed_variants(key, step_size: Real(0.05, 0.2) = 0.1):
     if step_size == 0.1:
         yield reference(standard[-1], -4.2e-12, "standard form: x after 500 steps", digits=2)
         yield reference(frozen[-1], 0.8715, "penn: x after 500 steps", digits=4)
-        for (name, path), value in zip(sheet.items(), (2.50, 0.119), strict=True):
-            yield reference(path[-1], value, f"sheet, {name}: x after 500 steps", digits=3)
+        for (name, path), value, digits in zip(sheet.items(), (2.50, 0.1192), (3, 4), strict=True):
+            yield reference(path[-1], value, f"sheet, {name}: x after 500 steps", digits=digits)
     paths = {"standard": standard, "eth, no η": bare, "penn, β₁ = 0.9": frozen}
     paths |= {f"sheet, {name}": path for name, path in sheet.items()}
     lines = {name: (np.arange(501), np.abs(path)) for name, path in paths.items()}

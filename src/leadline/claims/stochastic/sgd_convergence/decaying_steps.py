@@ -38,10 +38,10 @@ def robbins_monro_schedule(key, exponent: Real(0.2, 0.8) = 0.75, scale: Real(0.2
     yield close(gaps[-1], predicted, "gap at 10⁶, against (ηₜ/4)(1 + ηₜ/2 + a/(2ηₜt))", rtol=4 * (eta / 2 + lag) ** 2)
     local = np.log(gaps[-1] / gaps[last // 2 - 1]) / np.log(2)
     yield close(local, -exponent, "log-log slope of the gap at 10⁶, against −a", atol=2 * lag + eta)
-    known = {0.3: 1.99e-3, 0.6: 3.15e-5, 0.75: 4.05e-6, 1.0: 2.0e-6, 1.5: 0.0554}
+    known = {0.3: 1.99e-3, 0.6: 3.15e-5, 0.75: 4.05e-6, 1.0: 2.01e-6, 1.5: 0.0554}
     shown = {a: _last_gaps(0.5 * t**-a) for a in known}
     ends = [g[-1] for g in shown.values()]
-    yield reference(ends, list(known.values()), "c = ½: gap at 10⁶ for a = 0.3, 0.6, 0.75, 1, 1.5", digits=2)
+    yield reference(ends, list(known.values()), "c = ½: gap at 10⁶ for a = 0.3, 0.6, 0.75, 1, 1.5", digits=3)
     yield at_least(shown[1.5][-1] / shown[1.5][last // 10 - 1], 0.99, "a = 1.5: gap at 10⁶ over that at 10⁵, stalled")
     words = {a: classify_schedule(stochastic.power_schedule(scale, a)) for a in (0.3, 0.5, 0.6, 1.0, 1.5)}
     meets = [c.robbins_monro for c in words.values()]
