@@ -11,7 +11,8 @@ So is an answer in which the NaN stays where it was put. A function of each elem
 alone, as NumPy and JAX do, and a function of each row to what it answers for that row; under `jax.vmap` and `jax.jit`
 it could not look at values anyway, and who reads the answer sees which input was bad. Where the example gives a single
 row, the function is asked again with two, the bad and the good. A NaN that reaches the answer for other elements or
-rows, or that a number over all of them was made of, is to be named instead.
+rows, or that a number over all of them was made of, is to be named instead. Where the answer to the good argument is
+not finite either, as 0/0 at a minimum, nothing is asked.
 """
 
 import contextlib
@@ -96,11 +97,21 @@ def mutations(value: Any) -> Iterator[tuple[str, Any]]:
         yield "negative", -1
 
 
-def contained(answer: Any, bad: np.ndarray) -> bool:
-    """Whether the answer is finite but where it answers the first element or row of `bad`, which holds the NaN."""
+def contained(answer: Any, bad: np.ndarray, usual: Any = None) -> bool:
+    """Whether the answer is finite but where it answers the first element or row of `bad`, which holds the NaN.
+
+    Where the `usual` answer, that to the good argument, is not finite, nothing is asked.
+    """
+    finite, before = _finite(answer), _finite(usual)
+    if [part.shape for part in finite] == [part.shape for part in before]:
+        finite = [part | ~other for part, other in zip(finite, before, strict=True)]
+    return all(_contained(part, bad) for part in finite)
+
+
+def _finite(answer: Any) -> list[np.ndarray]:
     leaves = [leaf for leaf in jax.tree.leaves(answer) if isinstance(leaf, float | jax.Array | np.ndarray)]
     numbers = [np.asarray(leaf) for leaf in leaves if not jax.dtypes.issubdtype(leaf_type(leaf), jax.dtypes.extended)]
-    return all(_contained(np.isfinite(part), bad) for part in numbers if part.dtype.kind in "fc")
+    return [np.isfinite(part) for part in numbers if part.dtype.kind in "fc"]
 
 
 def _contained(finite: np.ndarray, bad: np.ndarray) -> bool:
@@ -122,13 +133,14 @@ def _answers_rows(call: Callable[[Any], Any], bad: Any, good: Any) -> bool:
     back = jax.numpy if isinstance(bad, jax.Array) else np
     rows = back.stack([bad, good]) if bad.ndim == 1 else back.concatenate([bad, good])
     try:
-        both, one = call(rows), call(good)
-    except SAID:
+        both, one = jax.tree.leaves(call(rows)), jax.tree.leaves(call(good))
+    except Exception:  # not a function of rows
         return False
-    return contained(both, np.asarray(rows)) and all(
-        np.shape(two)[:1] == (2,) and np.allclose(two[1], alone if bad.ndim == 1 else alone[0])
-        for two, alone in zip(jax.tree.leaves(both), jax.tree.leaves(one), strict=True)
-    )
+    alone = [np.asarray(leaf if bad.ndim == 1 else leaf[0]) for leaf in one if bad.ndim == 1 or np.ndim(leaf)]
+    if [np.shape(leaf) for leaf in both] != [(2, *leaf.shape) for leaf in alone]:
+        return False
+    same = all(np.allclose(two[1], leaf) for two, leaf in zip(both, alone, strict=True))
+    return same and contained(both, np.asarray(rows))
 
 
 def _from_example(error: Exception) -> bool:
@@ -147,7 +159,12 @@ def outcome(call: Callable[[Any], Any], bad: Any, good: Any, kind: str) -> str:
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         answer = call(bad)
-        right = kind != "NaN" or contained(answer, np.asarray(bad)) or _answers_rows(call, bad, good)
+        right = (
+            kind != "NaN"
+            or contained(answer, np.asarray(bad))
+            or contained(answer, np.asarray(bad), call(good))
+            or _answers_rows(call, bad, good)
+        )
         return "" if right else "non-finite from NaN"
     except SAID as error:
         return "" if str(error).strip() else f"{type(error).__name__} without a word"

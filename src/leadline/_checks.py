@@ -64,16 +64,16 @@ def _is_number(leaf: Any) -> bool:
     return isinstance(leaf, float | complex | np.generic | np.ndarray | jax.Array)
 
 
-def require_counts(function: str, *, least: int = 1, **counts: int) -> None:
-    """ValueError where a count is below `least`.
+def require_counts(function: str, *, least: int = 1, **counts: Any) -> None:
+    """ValueError where a count, or one of an array of counts, is below `least`.
 
     >>> require_counts("interval_training", batch=0)
     Traceback (most recent call last):
     ValueError: interval_training got batch = 0; give at least 1.
     """
     for name, count in counts.items():
-        if not isinstance(count, jax.core.Tracer) and count < least:
-            raise ValueError(f"{function} got {name} = {count}; give at least {least}.")
+        if not isinstance(count, jax.core.Tracer) and np.any(np.asarray(count) < least):
+            raise ValueError(f"{function} got {name} = {np.min(count)}; give at least {least}.")
 
 
 def require_rows(function: str, **arrays: Any) -> None:
