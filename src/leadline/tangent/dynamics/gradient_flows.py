@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-
 Model = TypeVar("Model", bound=PyTree)
 
 
