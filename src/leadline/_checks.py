@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 
 def require(function: str, *, axes: int | None = None, **arrays: Any) -> None:
@@ -55,13 +56,10 @@ def require_numbers(function: str, **trees: Any) -> None:
 
 
 def _holds_fractions(leaf: Any) -> bool:
-    if isinstance(leaf, jax.core.Tracer):
+    """Whether the leaf has values that can be NaN and that are known already."""
+    if isinstance(leaf, Tracer) or not isinstance(leaf, float | complex | np.generic | np.ndarray | jax.Array):
         return False
-    return jax.numpy.issubdtype(getattr(leaf, "dtype", type(leaf)), np.inexact) if _is_number(leaf) else False
-
-
-def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, float | complex | np.generic | np.ndarray | jax.Array)
+    return jax.numpy.issubdtype(getattr(leaf, "dtype", type(leaf)), np.inexact)
 
 
 def require_counts(function: str, *, least: int = 1, **counts: Any) -> None:
@@ -72,7 +70,7 @@ def require_counts(function: str, *, least: int = 1, **counts: Any) -> None:
     ValueError: interval_training got batch = 0; give at least 1.
     """
     for name, count in counts.items():
-        if not isinstance(count, jax.core.Tracer) and np.any(np.asarray(count) < least):
+        if not isinstance(count, Tracer) and np.any(np.asarray(count) < least):
             raise ValueError(f"{function} got {name} = {np.min(count)}; give at least {least}.")
 
 
