@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Real
 
+from leadline._checks import require_numbers, require_rows
+
 from .algebra import Similarity
 from .pairs import Others, Points
 
@@ -44,6 +46,8 @@ def mercer_expansion(
     >>> mercer_expansion(Minimum(), nodes, terms=2).eigenvalues.round(4).tolist()  # 4/π², 4/(9π²)
     [0.4053, 0.045]
     """
+    require_rows("mercer_expansion", nodes=nodes)
+    require_numbers("mercer_expansion", nodes=nodes)
     n = len(nodes)
     weights = np.full(n, 1 / n) if weights is None else np.asarray(weights, float)
     if len(weights) != n or not np.all(weights > 0):

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from leadline._checks import require_numbers
+
 from .algebra import Similarity
 from .pairs import Others, Points
 
@@ -36,6 +38,7 @@ def rkhs_inner(kernel: Similarity, x: Points, alpha: Coefficients, z: Others, be
     >>> rkhs_inner(lambda a, b: a @ b.T, np.eye(2), np.array([1.0, 2.0]), np.ones((1, 2)), np.array([3.0]))
     9.0
     """
+    require_numbers("rkhs_inner", x=x, alpha=alpha, z=z, beta=beta)
     if len(x) != len(alpha) or len(z) != len(beta):
         raise ValueError(
             f"rkhs_inner got {len(x)} and {len(z)} points with {len(alpha)} and {len(beta)} coefficients; give one "

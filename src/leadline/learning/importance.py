@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, Real
 
+from leadline._checks import require, require_rows
 from leadline.data import generator
 
 from .regression.linear import design, least_squares, sample
@@ -29,6 +30,9 @@ def refit_importance(x: Inputs, y: Targets, fitter: Fitter = linear_fitter) -> F
     >>> refit_importance(x, x @ np.array([1.0, 2.0])).round(9).tolist()
     [1.0, 4.0]
     """
+    require("refit_importance", axes=2, x=x)
+    require("refit_importance", axes=1, y=y)
+    require_rows("refit_importance", x=x, y=y)
     whole = _mean_square(fitter(x, y), x, y)
     parts = [np.delete(x, j, axis=1) for j in range(x.shape[1])]
     return np.array([_mean_square(fitter(part, y), part, y) - whole for part in parts])
@@ -106,6 +110,9 @@ def variable_importance(
     >>> found.value.round(9).tolist(), round(found.condition, 6), found.collinear
     ([1.0, 4.0], 1.0, False)
     """
+    require("variable_importance", axes=2, x=x)
+    require("variable_importance", axes=1, y=y)
+    require_rows("variable_importance", x=x, y=y)
     rng = generator(key)
     rows = rng.integers(0, len(y), (resamples, len(y)))
     drawn = np.array([refit_importance(x[r], y[r], fitter) for r in rows])

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from leadline._checks import require_numbers
 from leadline.training import minimise, scan_steps
 
 Model = TypeVar("Model", bound=PyTree)
@@ -79,6 +80,7 @@ def train_masked(
     >>> end["w"].round(3).tolist()
     [[1.0, 0.0]]
     """
+    require_numbers("train_masked", start=start, arrays=arrays)
     return minimise(_Masked(objective), apply_mask(start, mask), optimiser, num_steps, mask, *arrays)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 
 from leadline._arrays import namespace
+from leadline._checks import require
 
 from .regression.linear import design, sample
 
@@ -24,6 +25,7 @@ def standardise(x: Real[Array | np.ndarray, "n d"]) -> Standardised:
     >>> standardise(np.array([[1.0, 5.0], [3.0, 5.0]])).values.tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
+    require("standardise", axes=2, x=x)
     xp = namespace(x)
     mean, spread = x.mean(axis=0), x.std(axis=0)
     scale = xp.where(spread > 0, spread, 1.0)

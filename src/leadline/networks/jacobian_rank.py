@@ -9,6 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require_numbers, require_rows
 from leadline._network import Apply, of_example
 
 
@@ -20,7 +21,6 @@ class EffectiveParameters(NamedTuple):
     singular_values: Float[np.ndarray, " k"]
 
 
-@eqx.filter_jit
 def parameter_jacobian(
     apply: Apply, params: PyTree, inputs: Float[Array | np.ndarray, "n ..."]
 ) -> Float[Array, "rows parameters"]:
@@ -30,14 +30,8 @@ def parameter_jacobian(
     >>> parameter_jacobian(*as_apply(networks.MLP((3, 4, 2), key=jax.random.key(0))), jnp.ones((5, 3))).shape
     (10, 26)
     """
-    flat, back = ravel_pytree(params)
-    f = of_example(apply)
-
-    def output(w: Float[Array, " parameters"], x: Array) -> Float[Array, " out"]:
-        return jnp.ravel(f(back(w), x))
-
-    rows = jax.vmap(jax.jacrev(output), in_axes=(None, 0))(flat, jnp.asarray(inputs))
-    return rows.reshape(-1, flat.size)
+    require_numbers("parameter_jacobian", params=params, inputs=inputs)
+    return _parameter_jacobian(apply, params, inputs)
 
 
 def effective_parameters(
@@ -55,6 +49,7 @@ def effective_parameters(
     >>> found.rank, found.parameters
     (6, 8)
     """
+    require_rows("effective_parameters", inputs=inputs)
     J = np.asarray(parameter_jacobian(apply, params, inputs), float)
     rows, parameters = J.shape
     if rows > 2 * parameters:
@@ -76,3 +71,15 @@ def two_layer_rank(inputs: int, units: int, *, bias: bool) -> int:
             f"two_layer_rank got {inputs} inputs and {units} units; it needs 2 inputs and 1 unit at least."
         )
     return units * (inputs + 1) + 1 if bias else units * inputs
+
+
+@eqx.filter_jit
+def _parameter_jacobian(apply: Apply, params: PyTree, inputs: Array | np.ndarray) -> Float[Array, "rows parameters"]:
+    flat, back = ravel_pytree(params)
+    f = of_example(apply)
+
+    def output(w: Float[Array, " parameters"], x: Array) -> Float[Array, " out"]:
+        return jnp.ravel(f(back(w), x))
+
+    rows = jax.vmap(jax.jacrev(output), in_axes=(None, 0))(flat, jnp.asarray(inputs))
+    return rows.reshape(-1, flat.size)

@@ -7,6 +7,7 @@ import jax
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from leadline._checks import require_numbers
 from leadline.training import minimise
 
 from .architectures.fully_connected import MLP
@@ -69,6 +70,7 @@ def refit_head(
     >>> bool((fit.layers[0].weight == net.layers[0].weight).all())
     True
     """
+    require_numbers("refit_head", arrays=arrays)
     head, frozen = partition_at(net, cut)
 
     def on_head(objective: Callable, frozen: MLP, head: MLP, *arrays: PyTree) -> Float[Array, ""]:

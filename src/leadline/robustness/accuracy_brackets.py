@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, PRNGKeyArray, PyTree
 
-from .attacks.gradient_attacks import Inputs, Labels, Scores, fgsm, pgd
+from leadline._checks import require
+
+from .attacks.gradient_attacks import Inputs, Labels, Scores, fgsm, pgd, require_scores
 from .attacks.norm_projections import p_norm
 from .certificates.interval_bounds import NoIntervalRule
 from .certificates.interval_certificates import interval_radii
@@ -64,6 +66,8 @@ def accuracy_bracket(
     >>> found.above.tolist(), found.below.tolist(), round(float(found.certified[0]), 3)
     ([1.0, 0.0], [1.0, 0.0], 0.333)
     """
+    require("accuracy_bracket", axes=1, eps=eps)
+    require_scores("accuracy_bracket", apply, params, x)
     x, labels, eps = jnp.asarray(x), jnp.asarray(labels), np.sort(np.asarray(eps, float))
     n = len(x)
     kept = np.zeros((2, len(eps), n), bool)

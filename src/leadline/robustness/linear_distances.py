@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from leadline._arrays import namespace
+from leadline._checks import require
 from leadline.networks import dual_exponent
 
 from .attacks.gradient_attacks import Inputs, Scores
@@ -36,6 +37,7 @@ def boundary_distances(scores: LinearScores, x: Inputs, p: float = 2.0) -> Float
     >>> [round(float(boundary_distances(line, jnp.array([[1.0, 1.0]]), p)[0, 1]), 4) for p in (1, 2, math.inf)]
     [1.75, 1.4, 1.0]
     """
+    require("boundary_distances", x=x)
     f = scores(x)
     xp = namespace(f)
     y = xp.argmax(f, axis=1)

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline._checks import require
+
 from .attacks.deepfool_attack import deepfool
 from .attacks.gradient_attacks import Inputs
 from .certificates.interval_certificates import interval_radii
@@ -41,6 +43,7 @@ def check_head(chain: Any, x: Inputs) -> HeadCheck | None:
     >>> [round(float(v[0]), 3) for v in (found.exact, found.deepfool, found.exact_box, found.certified_box)]
     [1.4, 1.4, 1.0, 1.0]
     """
+    require("check_head", x=x)
     if chain is None:
         return None
     last = chain[-1]

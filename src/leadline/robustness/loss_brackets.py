@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
+from leadline._checks import require_numbers
 from leadline.networks import dual_exponent
 
 from .attacks.gradient_attacks import Inputs, Labels, Scores, pgd
@@ -49,6 +50,7 @@ def robust_loss_bracket(
     >>> found.lower.round(3).tolist(), found.upper.round(3).tolist(), found.certified.tolist()
     ([0.474], [0.474], [True])
     """
+    require_numbers("robust_loss_bracket", params=params, x=x)
     if not eps >= 0:
         raise ValueError(f"The radius eps is {eps}; give one that is not negative.")
     found = pgd(apply, params, x, y, eps, p=p, num_steps=num_steps, starts=starts, key=key)

@@ -12,6 +12,7 @@ import optax
 from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from leadline._checks import require_counts, require_numbers
 from leadline.training import scan_steps
 
 from .attacks.gradient_attacks import Inputs, Labels, Scores, pgd
@@ -85,6 +86,8 @@ def adversarial_training(
     >>> bool(trained.losses[2] < trained.losses[0])
     True
     """
+    require_numbers("adversarial_training", params=params, x=x)
+    require_counts("adversarial_training", batch=batch)
     loss = AttackedLoss(inner, p, box)
     return train_robustly(apply, params, x, y, loss, eps=eps, key=key, epochs=epochs, batch=batch, ramp=ramp, rule=rule)
 
@@ -116,6 +119,8 @@ def interval_training(
     >>> bool(jnp.isfinite(trained.losses).all())
     True
     """
+    require_numbers("interval_training", params=params, x=x)
+    require_counts("interval_training", batch=batch)
     loss = IntervalLoss(clean, box)
     return train_robustly(apply, params, x, y, loss, eps=eps, key=key, epochs=epochs, batch=batch, ramp=ramp, rule=rule)
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require_numbers
 from leadline._network import Apply, ExampleFunction, of_example
 from leadline._shapes import output_shape
 
@@ -28,6 +29,7 @@ def checked_function(
     x = x if isinstance(x, jax.Array) else jnp.asarray(np.asarray(x))
     if x.ndim == 0 or x.shape[0] == 0:
         raise ValueError(f"{what} has shape {x.shape}; give a batch of at least one input, examples along axis 0.")
+    require_numbers("A tangent kernel", **{what: x})
     f = of_example(apply)
     try:
         out = output_shape(f, params, jax.ShapeDtypeStruct(x.shape[1:], x.dtype))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline._checks import require, require_numbers
 from leadline.infinite_width import dense_stack
 from leadline.infinite_width.activation_kernels.hermite import Elementwise
 from leadline.networks import MLP, TwoLayer
@@ -68,6 +69,7 @@ def last_layer_gram(network: Any, x: Inputs) -> Float[Array, "n n"]:
     >>> last_layer_gram(TwoLayer(jnp.eye(2), jnp.ones(2), "relu"), jnp.array([[1.0, -1.0], [2.0, 3.0]])).tolist()
     [[1.0, 2.0], [2.0, 13.0]]
     """
+    require_numbers("last_layer_gram", x=x)
     features = last_layer_features(network, x)
     return features @ features.T
 
@@ -92,6 +94,7 @@ def last_layer_limit(x: Inputs, activation: str | Callable = "tanh") -> Float[np
     >>> last_layer_limit(np.eye(2), "relu").round(6).tolist()  # 1/2 and 1/(2π)
     [[0.5, 0.159155], [0.159155, 0.5]]
     """
+    require("last_layer_limit", axes=2, x=x)
     x = np.asarray(x, float)
     layer = activation if isinstance(activation, str) else Elementwise(activation)
     stack = dense_stack(1, layer, first_W_std=x.shape[1] ** 0.5)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline._checks import require_numbers
+
 Matrix = Float[Array | np.ndarray, "n p"]
 
 
@@ -30,6 +32,7 @@ def tangent_fit(
     >>> fit.beta.round(9).tolist(), round(fit.squared_norm, 9), fit.rank
     ([1.0, 1.0, 0.0], 2.0, 1)
     """
+    require_numbers("tangent_fit", jacobian=jacobian, residual=residual)
     J, r = _checked(jacobian, residual, "residual", axis=0)
     if dual:
         lam, U = np.linalg.eigh(J @ J.T)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require_numbers
 from leadline._network import Apply
 
 from .functions import checked_function, outputs_at
@@ -34,6 +35,7 @@ def ntk_product(
     >>> ntk_product(lambda w, x: x @ w, w, x, None, jnp.array([1.0, 0.0])).tolist()
     [1.0, 1.0]
     """
+    require_numbers("ntk_product", v=v)
     _, x1, out = checked_function(apply, params, x1)
     if x2 is None:
         x2 = x1

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray, PyTree
 
+from leadline._checks import require_numbers
 from leadline._network import Apply
 
 from .averaged_kernels import averaged_ntk
@@ -44,6 +45,7 @@ def distance_to_wide(
     >>> found.distance, found.limit  # a linear model has the kernel of its limit at every width
     (0.0, 0.0)
     """
+    require_numbers("distance_to_wide", x=x)
     from scipy.special import stdtrit
 
     if copies < 3:

@@ -74,7 +74,7 @@ def test_bad_input_is_named():
         learning.discrete_quantile(Y, 1.0)
     with pytest.raises(ValueError, match="sum to 1"):
         learning.discrete_quantile(np.ones(2), 0.5, probabilities=np.ones(2))
-    with pytest.raises(ValueError, match="no values"):
+    with pytest.raises(ValueError, match="empty"):
         learning.discrete_quantile(np.empty(0), 0.5)
     with pytest.raises(ValueError, match="sort them"):
         learning.quantile_regression(X, Y, np.array([0.9, 0.1]), non_crossing=True)

@@ -6,6 +6,8 @@ With outputs fᵢ(w), Jacobians Jᵢ = ∂fᵢ/∂w and losses ℓ(fᵢ): H = (1
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline._checks import require
+
 Jacobians = Float[np.ndarray | Array, "n k p"]
 
 
@@ -17,6 +19,7 @@ def gauss_newton_matrix(
     >>> gauss_newton_matrix(np.array([[[1.0, 2.0]], [[1.0, 0.0]]])).tolist()
     [[1.0, 1.0], [1.0, 2.0]]
     """
+    require("gauss_newton_matrix", axes=3, jacobians=jacobians)
     j = np.asarray(jacobians, float)
     bent = j if output_hessians is None else np.einsum("nab,nbp->nap", np.asarray(output_hessians, float), j)
     return np.einsum("nap,naq->pq", j, bent) / len(j)
@@ -38,6 +41,8 @@ def softmax_fisher(jacobians: Jacobians, probabilities: Float[np.ndarray | Array
     >>> softmax_fisher(np.array([[[1.0], [0.0]]]), np.array([[0.5, 0.5]])).tolist()
     [[0.25]]
     """
+    require("softmax_fisher", axes=3, jacobians=jacobians)
+    require("softmax_fisher", axes=2, probabilities=probabilities)
     j, s = np.asarray(jacobians, float), np.asarray(probabilities, float)
     classes = s.shape[1]
     scores = s[:, None, :] - np.eye(classes)  # (n, label, output): the gradient of −log s_y in the outputs

@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require_numbers
 from leadline.differentiation.programs.layer_geometry import Layer
 from leadline.differentiation.programs.layer_signals import in_batches, layer_signals
 from leadline.differentiation.programs.layer_structure import Structure, layer_structure
@@ -41,6 +42,7 @@ def example_gradient_norms(
     >>> example_gradient_norms(half_squares, jnp.zeros(2), x, y).tolist()  # |residual|·‖x‖
     [5.0, 2.0]
     """
+    require_numbers("example_gradient_norms", params=params)
     check_batch(batch)
     moved, fixed = split_parameters(params)
     held, rows = rows_in_memory(data)

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from leadline._checks import require_numbers
+
 from ..kinks import warn_of_kinks
 from .operator import Operator, split_parameters
 from .patch_convolutions import PatchConvolutions
@@ -68,6 +70,7 @@ def gradient_covariance(
     >>> gradient_covariance(loss, jnp.zeros(2), jnp.eye(2), jnp.array([1.0, 2.0])).dense().tolist()
     [[0.25, -0.5], [-0.5, 1.0]]
     """
+    require_numbers("gradient_covariance", params=params, data=rows_in_memory(data)[0])
     return _build(loss, params, data, batch, reduction, centred=True)
 
 

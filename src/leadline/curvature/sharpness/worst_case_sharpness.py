@@ -10,6 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from leadline._checks import require_numbers
+
 from ..operators.hessian_operator import hessian
 from ..operators.operator import split_parameters
 from ..spectra.lanczos import top
@@ -51,6 +53,7 @@ def ball_sharpness(
     >>> round(found.rise, 6), round(found.second_order, 6)  # ½ λ_max ρ²
     (0.03, 0.03)
     """
+    require_numbers("ball_sharpness", params=params, data=data)
     scale = np.ones_like(_flat(params))
     return _search(loss, params, data, scale, radius, "l2", key, num_steps, starts)
 

@@ -8,6 +8,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from leadline._checks import require_counts
+
 from ..operators.symmetric_map import SymmetricMap
 
 
@@ -61,6 +63,7 @@ def spectral_quadrature(operator: SymmetricMap, vectors: Float[Array, "k p"], nu
     >>> found.nodes.round(6).tolist(), found.weights.round(6).tolist()
     ([[2.0, 6.0]], [[0.5, 0.5]])
     """
+    require_counts("spectral_quadrature", num_steps=num_steps)
     return tridiagonals(operator, vectors, num_steps).quadrature()
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from leadline._checks import require
 from leadline.data import generator
 
 from ..algebra import Inputs, Similarity, diagonal_of
@@ -116,6 +117,7 @@ def best_rank_errors(
     >>> best_rank_errors(np.array([3.0, 4.0]), np.array([0, 1, 2])).tolist()
     [1.0, 0.6, 0.0]
     """
+    require("best_rank_errors", axes=1, eigenvalues=eigenvalues)
     squares = np.append(np.cumsum(np.sort(np.asarray(eigenvalues, float) ** 2)), 0.0)  # of the k smallest, at k - 1
     return np.sqrt(squares[len(squares) - 2 - np.asarray(ranks)] / squares[-2])
 

@@ -4,6 +4,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from leadline._checks import require_counts
+
 
 class GramCost(NamedTuple):
     """Of the Gram matrix of n points with d features, and of one step of a kernel method."""
@@ -48,6 +50,7 @@ def choose_method(points: int, features: int, memory: int, *, dtype: type | np.d
     >>> choose_method(10**6, 10, 2**33).rank
     1073
     """
+    require_counts("choose_method", points=points, features=features, memory=memory)
     cost, size = gram_cost_of(points, features, dtype=dtype), np.dtype(dtype).itemsize
     if cost.whole_bytes <= memory:
         return MethodPlan("exact", points, cost.whole_bytes, cost.stored_step, "the Gram matrix fits")

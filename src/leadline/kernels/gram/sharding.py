@@ -9,6 +9,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float
 
+from leadline._checks import require
 from leadline._shapes import output_shape
 
 _ROWS, _COLUMNS = "rows", "columns"
@@ -79,6 +80,9 @@ def sharded_gram(
     >>> sharded_gram(Linear(), np.array([[1.0, 0.0], [2.0, 1.0]])).whole().tolist()
     [[1.0, 2.0], [2.0, 5.0]]
     """
+    require("sharded_gram", x=x)
+    if z is not None:
+        require("sharded_gram", z=z)
     mesh = square_mesh() if mesh is None else mesh
     if set(mesh.axis_names) != {_ROWS, _COLUMNS}:
         raise ValueError(f"sharded_gram got a mesh with the axes {mesh.axis_names}; make one with square_mesh.")

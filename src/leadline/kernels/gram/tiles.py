@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require_numbers
 from leadline._shapes import output_shape
 
 GRAM_BUDGET = 2 * 2**30  # bytes: what a Gram matrix and its computation may take unless said otherwise
@@ -92,6 +93,7 @@ def gram(
     >>> [round(float(k), 3) for k in K[0]]
     [1.0, 0.607, 0.011]
     """
+    require_numbers("gram", x=x, z=z)
     symmetric, x = z is None, np.asarray(x)
     z = x if z is None else np.asarray(z)
     plan = plan_tiles(kernel, x, z, budget=budget, largest=largest, holds_result=out is None)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline._checks import require
+
 Square = Float[Array | np.ndarray, "n n"]
 
 
@@ -85,6 +87,7 @@ def centre_gram(matrix: Square) -> Float[np.ndarray, "n n"]:
     >>> centre_gram(np.array([[0.0, 0.0], [0.0, 4.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
+    require("centre_gram", axes=2, matrix=matrix)
     matrix = np.asarray(matrix)
     return matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
 

@@ -5,6 +5,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Int, Num, Real
 
+from leadline._checks import require
+
 
 class LinearScores(NamedTuple):
     """The scores Wᵀx + b of m classes, and where the fit of them stopped."""
@@ -41,6 +43,8 @@ def fit_linear_scores(
     >>> (1 / (1 + np.exp(z[:, 0] - z[:, 1]))).round(5).tolist()  # the share of class 1 at x = 0 and at x = 1
     [0.33333, 0.5]
     """
+    require("fit_linear_scores", axes=2, x=x)
+    require("fit_linear_scores", targets=targets)
     from scipy.optimize import minimize
 
     x, t = np.asarray(x, float), np.asarray(targets)

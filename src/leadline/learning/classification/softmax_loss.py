@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
+from leadline._checks import require
+
 Logits = Num[Array | np.ndarray, "... m"]
 Convention = Literal["others", "all"]
 
@@ -31,6 +33,7 @@ def softmax_jacobian(z: Num[Array | np.ndarray, " m"], temperature: float = 1.0)
     >>> softmax_jacobian(jnp.zeros(2)).tolist()
     [[0.25, -0.25], [-0.25, 0.25]]
     """
+    require("softmax_jacobian", axes=1, z=z)
     p = softmax(z, temperature)
     return (jnp.diag(p) - jnp.outer(p, p)) / temperature
 

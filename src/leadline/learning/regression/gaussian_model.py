@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
+from leadline._checks import require, require_numbers, require_rows
 from leadline.data import generator
 
 from .linear import design
@@ -96,6 +97,7 @@ def fit_gaussian(x: Inputs, y: Targets) -> GaussianFit:
     >>> fit.weights.round(9).tolist(), round(float(fit.rss), 9), fit.degrees
     ([0.5], 1.5, 1)
     """
+    require_numbers("fit_gaussian", x=x, y=y)
     X, y = design(np.asarray(x, float)), np.asarray(y, float)
     n, p = X.shape
     if y.shape[-1:] != (n,):
@@ -130,6 +132,7 @@ def predictive_interval(
     >>> bool(exact.low[0] < naive.low[0] < naive.high[0] < exact.high[0])
     True
     """
+    require("predictive_interval", axes=2, x=x)
     if not 0 < level < 1:
         raise ValueError(f"predictive_interval got level {level}; give a number between 0 and 1.")
     upper = predictive_quantile(fit, x, 0.5 + level / 2, plug_in=plug_in)
@@ -147,6 +150,7 @@ def predictive_quantile(
     >>> round(float((upper - fit.mean(np.zeros((1, 1))))[0] / fit.sigma_mle), 3)
     1.645
     """
+    require("predictive_quantile", axes=2, x=x)
     from scipy.special import ndtri, stdtrit
 
     mean = fit.mean(x)
@@ -185,6 +189,9 @@ def gaussian_posterior(
     >>> posterior.mean.tolist(), posterior.covariance.tolist()
     ([1.5], [[0.25]])
     """
+    require("gaussian_posterior", axes=2, x=x)
+    require("gaussian_posterior", axes=1, y=y)
+    require_rows("gaussian_posterior", x=x, y=y)
     if not (sigma > 0 and prior_variance > 0):
         raise ValueError(f"gaussian_posterior got sigma {sigma}, prior variance {prior_variance}; both must be > 0.")
     x, y = np.asarray(x, float), np.asarray(y, float)
@@ -216,6 +223,7 @@ def residual_diagnostics(
     >>> heavy.normality
     0.005
     """
+    require_numbers("residual_diagnostics", x=x, y=y)
     X, y = design(np.asarray(x, float)), np.asarray(y, float)
     n, p = X.shape
     if n <= p + 1:

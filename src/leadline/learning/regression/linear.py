@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Real
 
 from leadline._arrays import namespace
+from leadline._checks import require_numbers
 
 Inputs = Real[Array | np.ndarray, "*batch n d"]
 Targets = Real[Array | np.ndarray, "*batch n"]
@@ -50,6 +51,7 @@ def least_squares(
     >>> fit.weights.round(12).tolist(), round(float(fit.bias), 12)
     ([0.5], 0.5)
     """
+    require_numbers("least_squares", x=x, y=y)
     xp, x, y = sample(x, y)
     matrix = design(x, intercept=intercept)
     if method == "svd":

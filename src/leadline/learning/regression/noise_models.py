@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from leadline._checks import require, require_numbers, require_rows
 from leadline.optimisation import newton_minimum
 
 from ..risk.erm import minimise_risk
@@ -153,6 +154,7 @@ def rank_noise_models(
     >>> rank_noise_models(x[:200], y[:200], x[200:], y[200:], ("gaussian", "exponential")).families[0]
     'exponential'
     """
+    require_numbers("rank_noise_models", x=x, y=y, held_x=held_x, held_y=held_y)
     logs = np.array([fit_noise_model(x, y, f).log_density(held_x, held_y) for f in families])
     order = np.argsort(-logs.mean(1), kind="stable")
     errors = (logs[order[0]] - logs[order]).std(axis=1, ddof=1) / np.sqrt(logs.shape[1])
@@ -182,6 +184,8 @@ def fit_label_flips(x: Inputs, y: Targets, *, flips: bool = True) -> FlipFit:
     >>> abs(fit_label_flips(x, y).flip - 0.2) < 0.02
     True
     """
+    require("fit_label_flips", axes=2, x=x)
+    require_rows("fit_label_flips", x=x, y=y)
     from scipy.optimize import minimize
     from scipy.special import expit
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Bool, Float, Real
 
+from leadline._checks import require, require_rows
+
 from .linear import design, sample
 
 
@@ -20,11 +22,13 @@ def discrete_quantile(
     >>> discrete_quantile(np.array([3.0, 1.0, 2.0]), np.array([0.3, 0.5, 0.9])).tolist()
     [1.0, 2.0, 3.0]
     """
+    require("discrete_quantile", axes=1, values=values)
+    if probabilities is not None:
+        require("discrete_quantile", axes=1, probabilities=probabilities)
+        require_rows("discrete_quantile", values=values, probabilities=probabilities)
     tau = _levels(tau)
     order = np.argsort(np.asarray(values), kind="stable")
     y = np.asarray(values, float)[order]
-    if y.size == 0:
-        raise ValueError("discrete_quantile got no values; give at least one.")
     if probabilities is None:
         cumulative = np.arange(1, len(y) + 1) / len(y)
     else:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leadline._checks import require_numbers
 from leadline.data import generator
 
 from .linear import LinearFit, least_squares
@@ -101,6 +102,7 @@ def fit_readout(
     >>> fit.predict(phi(x)).round(6).tolist()
     [1.0, -1.0, 1.0]
     """
+    require_numbers("fit_readout", x=x, y=y)
     if ridge < 0:
         raise ValueError(f"fit_readout got ridge = {ridge}; it must be at least 0.")
     matrix, y = features(x), np.asarray(y)

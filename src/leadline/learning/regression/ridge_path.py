@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Real
 
+from leadline._checks import require, require_numbers
+
 from .linear import Inputs, LinearFit, Targets, sample
 
 
@@ -25,6 +27,7 @@ def ridge(x: Inputs, y: Targets, gamma: float | Real[Array | np.ndarray, ""], *,
     >>> fit.weights.round(12).tolist(), round(float(fit.bias), 12)
     ([1.0], 2.0)
     """
+    require_numbers("ridge", x=x, y=y)
     xp, x, y = sample(x, y)
     x, y, x_mean, y_mean = _centred(xp, x, y, intercept)
     u, s, vt = xp.linalg.svd(x, full_matrices=False)
@@ -49,6 +52,8 @@ def ridge_fits(
     >>> fits.weights[:, 0].round(12).tolist(), fits.degrees_of_freedom.round(12).tolist()
     ([2.0, 1.0], [2.0, 1.5])
     """
+    require_numbers("ridge_fits", x=x, y=y)
+    require("ridge_fits", axes=1, gammas=gammas)
     xp, x, y = sample(x, y)
     x, y, x_mean, y_mean = _centred(xp, x, y, intercept)
     n = x.shape[0]

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Real
 
+from leadline._checks import require
+
 Inputs = Real[Array | np.ndarray, "n d"]
 Targets = Real[Array | np.ndarray, " n"]
 Scalar = float | Float[Array | np.ndarray, ""]
@@ -30,18 +32,17 @@ def soft_threshold(z: Float[Array, "*n"], threshold: Scalar) -> Float[Array, "*n
     return jnp.sign(z) * jnp.maximum(jnp.abs(z) - threshold, 0.0)
 
 
-@partial(jax.jit, static_argnames="intercept")
 def lasso_ceiling(x: Inputs, y: Targets, *, intercept: bool = True) -> Float[Array, ""]:
     """‖Xᵀy‖∞/n, centred: the least penalty at which all weights are 0.
 
     >>> float(lasso_ceiling(jnp.array([[-1.0], [1.0]]), jnp.array([0.0, 4.0])))
     2.0
     """
-    x, y, _, _ = _centred(x, y, intercept)
-    return jnp.max(jnp.abs(x.T @ y)) / len(y)
+    require("lasso_ceiling", axes=2, x=x)
+    require("lasso_ceiling", axes=1, y=y)
+    return _ceiling(x, y, intercept)
 
 
-@partial(jax.jit, static_argnames=("intercept", "sweeps"))
 def lasso(
     x: Inputs, y: Targets, penalty: Scalar, *, intercept: bool = True, tolerance: float = 1e-10, sweeps: int = 50_000
 ) -> LassoFit:
@@ -54,13 +55,11 @@ def lasso(
     >>> float(fit.weights[0]), float(fit.bias)
     (1.5, 2.0)
     """
-    x, y, x_mean, y_mean = _centred(x, y, intercept)
-    gram, moment = _moments(x, y)
-    weights, violation = _descend(gram, moment, penalty, jnp.zeros_like(moment), tolerance, sweeps)
-    return LassoFit(weights, y_mean - x_mean @ weights, violation)
+    require("lasso", axes=2, x=x)
+    require("lasso", axes=1, y=y)
+    return _lasso(x, y, penalty, intercept, tolerance, sweeps)
 
 
-@partial(jax.jit, static_argnames=("intercept", "sweeps"))
 def lasso_path(
     x: Inputs,
     y: Targets,
@@ -76,15 +75,9 @@ def lasso_path(
     >>> fits.weights[:, 0].tolist()
     [0.0, 1.0, 2.0]
     """
-    x, y, x_mean, y_mean = _centred(x, y, intercept)
-    gram, moment = _moments(x, y)
-
-    def step(start, penalty):
-        weights, violation = _descend(gram, moment, penalty, start, tolerance, sweeps)
-        return weights, (weights, violation)
-
-    _, (weights, violation) = jax.lax.scan(step, jnp.zeros_like(moment), jnp.asarray(penalties, x.dtype))
-    return LassoFit(weights, y_mean - weights @ x_mean, violation)
+    require("lasso_path", axes=2, x=x)
+    require("lasso_path", axes=1, y=y, penalties=penalties)
+    return _path(x, y, penalties, intercept, tolerance, sweeps)
 
 
 @partial(jax.jit, static_argnames=("intercept", "num_steps"))
@@ -136,6 +129,33 @@ def lasso_certificate(
     objective = residual @ residual / (2 * n) + penalty * jnp.sum(jnp.abs(weights))
     dual = y @ y / (2 * n) - n / 2 * jnp.sum((theta - y / n) ** 2)
     return LassoCertificate(correlations, _miss(correlations, weights, penalty), objective - dual, objective)
+
+
+@partial(jax.jit, static_argnames="intercept")
+def _ceiling(x, y, intercept):
+    x, y, _, _ = _centred(x, y, intercept)
+    return jnp.max(jnp.abs(x.T @ y)) / len(y)
+
+
+@partial(jax.jit, static_argnames=("intercept", "sweeps"))
+def _lasso(x, y, penalty, intercept, tolerance, sweeps):
+    x, y, x_mean, y_mean = _centred(x, y, intercept)
+    gram, moment = _moments(x, y)
+    weights, violation = _descend(gram, moment, penalty, jnp.zeros_like(moment), tolerance, sweeps)
+    return LassoFit(weights, y_mean - x_mean @ weights, violation)
+
+
+@partial(jax.jit, static_argnames=("intercept", "sweeps"))
+def _path(x, y, penalties, intercept, tolerance, sweeps):
+    x, y, x_mean, y_mean = _centred(x, y, intercept)
+    gram, moment = _moments(x, y)
+
+    def step(start, penalty):
+        weights, violation = _descend(gram, moment, penalty, start, tolerance, sweeps)
+        return weights, (weights, violation)
+
+    _, (weights, violation) = jax.lax.scan(step, jnp.zeros_like(moment), jnp.asarray(penalties, x.dtype))
+    return LassoFit(weights, y_mean - weights @ x_mean, violation)
 
 
 def _centred(x, y, intercept):

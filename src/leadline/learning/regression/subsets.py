@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Bool, Float, Real
 
+from leadline._checks import require_numbers
+
 from .linear import sample
 
 Inputs = Real[Array | np.ndarray, "n d"]
@@ -27,6 +29,7 @@ def forward_selection(x: Inputs, y: Targets) -> SubsetPath:
     >>> path.chosen.astype(int).tolist(), path.residual.round(9).tolist()
     ([[0, 0], [0, 1], [1, 1]], [20.0, 4.0, 0.0])
     """
+    require_numbers("forward_selection", x=x, y=y)
     factor = _reduce(x, y)
     d = factor.triangle.shape[1]
     chosen, subset = [np.zeros(d, bool)], []

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Real
 
+from leadline._checks import require, require_numbers
+
 Domain = tuple[float, float]
 
 
@@ -31,6 +33,8 @@ def tikhonov_fits(
     >>> fits.coefficients.round(12).tolist(), fits.limit.round(12).tolist()
     ([[2.0, 1.0]], [2.0, 0.0])
     """
+    require_numbers("tikhonov_fits", features=features, y=y, penalty=penalty)
+    require("tikhonov_fits", axes=1, gammas=gammas)
     features, y, gammas = np.asarray(features, float), np.asarray(y, float), np.asarray(gammas, float)
     n, m = features.shape
     if y.shape[-1:] != (n,) or penalty.shape != (m, m):

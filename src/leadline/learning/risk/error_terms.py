@@ -14,6 +14,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Num, PyTree
 
+from leadline._checks import require, require_numbers
 from leadline.training import minimise
 
 from .distributions import Distribution
@@ -54,6 +55,11 @@ def empirical_moments(
     >>> empirical_moments(np.array([[1.0], [3.0]]), np.array([1.0, 1.0])).S.tolist()
     [[5.0]]
     """
+    require_numbers("empirical_moments", features=features, y=y)
+    if np.ndim(features) < 2:
+        raise ValueError(
+            f"empirical_moments got features of shape {np.shape(features)}; give one row for each example."
+        )
     X, y = np.asarray(features, float), np.asarray(y, float)
     n = X.shape[-2]
     return QuadraticRisk(X.mT @ X / n, (X.mT @ y[..., None])[..., 0] / n, (y**2).mean(-1))
@@ -178,6 +184,7 @@ def linear_error_terms(
     >>> [float(t) for t in terms]
     [0.25, 0.0, 0.75, 1.0]
     """
+    require("linear_error_terms", learned=learned)
     learned = np.asarray(learned, float)
     if np.any(np.linalg.norm(learned, axis=-1) > radius * (1 + 1e-9)):
         raise ValueError(f"The learned parameters lie outside the ball of radius {radius}; they must be in the class.")
@@ -202,6 +209,8 @@ def finite_error_terms(
     >>> [float(t) for t in terms], float(terms.bound)
     ([0.125, 0.25, 0.0, 0.375], 0.625)
     """
+    require("finite_error_terms", axes=1, population=population)
+    require("finite_error_terms", empirical=empirical)
     empirical, population = np.asarray(empirical, float), np.asarray(population, float)
     learned = np.asarray(learned)
     chosen = np.take_along_axis(empirical, learned[..., None], axis=-1)[..., 0]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray
 
+from leadline._checks import require
 from leadline.data import generator
 
 from ..tasks import LearningTask
@@ -35,6 +36,7 @@ def estimate_risk(losses: Num[Array | np.ndarray, " n"], *, confidence: float = 
     >>> estimate.risk, round(estimate.error, 4)
     (1.0, 0.5774)
     """
+    require("estimate_risk", axes=1, losses=losses)
     from scipy.special import stdtrit
 
     losses = np.asarray(losses, float)

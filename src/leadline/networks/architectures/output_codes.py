@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray
 
+from leadline._checks import require, require_rows
 from leadline.data import generator
 
 Code = Int[np.ndarray, "classes bits"]
@@ -73,6 +74,7 @@ def minimum_distance(code: Code) -> int:
     >>> minimum_distance(one_vs_rest(5)), minimum_distance(one_vs_one(5))
     (2, 1)
     """
+    require("minimum_distance", axes=2, code=code)
     opposite = (code[:, None, :] * code[None, :, :] < 0).sum(-1)
     return int(opposite[np.triu_indices(len(code), 1)].min())
 
@@ -96,6 +98,7 @@ def decode(
     >>> found.classes.tolist(), found.ambiguous.tolist()
     ([1, 0], [False, True])
     """
+    require("decode", axes=2, code=code, scores=scores)
     scores = np.asarray(scores, float)
     if scores.shape[-1] != code.shape[1]:
         raise ValueError(f"The code has {code.shape[1]} bits and the scores have {scores.shape[-1]}; give one a bit.")
@@ -133,6 +136,8 @@ def fit_output_code(
     >>> fit_output_code(one_vs_one(3), x, y).predict(x).classes.tolist()
     [0, 1, 2]
     """
+    require("fit_output_code", axes=2, code=code, x=x)
+    require_rows("fit_output_code", x=x, y=y)
     from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits  # scikit-learn's own dependency

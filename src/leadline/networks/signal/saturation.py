@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from leadline._checks import require
+
 from ..activation_catalogue import activation_facts
 from ..architectures.fully_connected import MLP
 from ..features import layer_features
@@ -35,6 +37,7 @@ def unit_activity(
     >>> [layer.dead.shape for layer in unit_activity(net, jnp.ones((5, 2)))]
     [(3,)]
     """
+    require("unit_activity", inputs=inputs)
     facts = activation_facts(net.activation)
     features = layer_features(net, inputs)
     layers = len(features.pre) if net.last_activation else len(features.pre) - 1

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leadline._checks import require
 from leadline.data import generator
 
 from ..activations import activation as activation_called
@@ -72,6 +73,7 @@ def measure_signal(
     >>> found.second_moment.round(3).tolist(), round(found.backward_slope, 4)
     ([4.0, 16.0, 64.0], 0.6931)
     """
+    require("measure_signal", batch=batch)
     layers = _stages(network) if isinstance(network, MLP) else list(network)
     if not layers:
         raise ValueError("measure_signal got no layers; give an MLP or at least one function.")

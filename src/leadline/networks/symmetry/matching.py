@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from leadline._checks import require
+
 from ..architectures.fully_connected import MLP
 from .symmetries import permute_units
 
@@ -79,6 +81,7 @@ def unit_correlations(a: MLP, b: MLP, inputs: Float[Array | np.ndarray, "n ..."]
     >>> unit_correlations(net, net, jax.random.normal(jax.random.key(1), (50, 2)))[0].diagonal().round(6).tolist()
     [1.0, 1.0, 1.0]
     """
+    require("unit_correlations", inputs=inputs)
     standard = [
         [_standardised(np.asarray(h)) for h in jax.vmap(net.trace)(jnp.asarray(inputs)).post[1:-1]] for net in (a, b)
     ]

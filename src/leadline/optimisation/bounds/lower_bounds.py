@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float, Int
 
+from leadline._checks import require_counts, require_numbers, require_rows
+
 Run = Callable[[Callable[[np.ndarray], np.ndarray], np.ndarray, int], Float[np.ndarray, "points ..."]]
 Count = int | Int[np.ndarray, "..."] | Float[np.ndarray, "..."]
 
@@ -17,6 +19,7 @@ def first_order_lower_bound(smoothness: float, distance: float, t: Count) -> flo
     >>> round(first_order_lower_bound(32.0, 1.0, 1), 9)
     0.75
     """
+    require_counts("first_order_lower_bound", least=0, t=t)
     return 3 / 32 * smoothness * distance**2 / (t + 1) ** 2
 
 
@@ -28,6 +31,7 @@ def chain_best_gap(t: Count, smoothness: float = 1.0, links: int | None = None) 
     >>> chain_best_gap(1), chain_best_gap(3, links=3)
     (0.03125, 0.0)
     """
+    require_counts("chain_best_gap", least=0, t=t)
     k = 2 * t + 1 if links is None else links
     gap = smoothness / 8 * np.maximum(1 / (t + 1) - 1 / (k + 1), 0.0)
     return gap if np.ndim(gap) else float(gap)
@@ -39,6 +43,7 @@ def chain_gradient(w: Float[np.ndarray, "... k"], smoothness: float = 1.0) -> Fl
     >>> chain_gradient(np.zeros(3)).tolist()
     [-0.25, 0.0, 0.0]
     """
+    require_rows("chain_gradient", w=w)
     slope = 2 * np.asarray(w, float)
     slope[..., 1:] -= w[..., :-1]
     slope[..., :-1] -= w[..., 1:]
@@ -52,6 +57,7 @@ def chain_gap(w: Float[np.ndarray, "... k"], smoothness: float = 1.0) -> float |
     >>> chain_gap(np.zeros(3))
     0.09375
     """
+    require_rows("chain_gap", w=w)
     k = np.shape(w)[-1]
     error = np.asarray(w, float) - (1 - np.arange(1, k + 1) / (k + 1))
     jumps = np.diff(error, axis=-1)
@@ -65,6 +71,7 @@ def chain_distance(links: int) -> float:
     >>> round(chain_distance(3) ** 2, 9)
     0.875
     """
+    require_counts("chain_distance", least=0, links=links)
     return float(np.sqrt(links * (2 * links + 1) / (6 * (links + 1))))
 
 
@@ -76,6 +83,7 @@ def conjugate_gradient_points(
     >>> conjugate_gradient_points(lambda w: np.array([1.0, 4.0]) * w - 4, np.zeros(2), 2)[-1].round(9).tolist()
     [4.0, 1.0]
     """
+    require_numbers("conjugate_gradient_points", start=start)
     from scipy.sparse.linalg import LinearOperator, cg
 
     start = np.asarray(start, float)

@@ -9,6 +9,8 @@ import math
 import numpy as np
 from jaxtyping import Float, Int
 
+from leadline._checks import require_counts
+
 Steps = int | Float[np.ndarray, "..."] | Int[np.ndarray, "..."]
 Bound = float | Float[np.ndarray, "..."]
 _ROUNDING = 1e-12
@@ -131,6 +133,7 @@ def nesterov_convex_bound(smoothness: float, distance: float, t: Steps, *, step_
     >>> nesterov_convex_bound(1.0, 1.0, 9)
     0.02
     """
+    require_counts("nesterov_convex_bound", least=0, t=t)
     step_size = _step(smoothness, step_size, 1 / smoothness, "nesterov_convex_bound", "1/L")
     return 2 * distance**2 / (step_size * (t + 1) ** 2)
 

@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from leadline._checks import require_numbers
+
 from ..objectives.objective import Objective
 from ..runs.descent import Descent
 from .hessian_spectra import hessian_at
@@ -42,6 +44,7 @@ def measure_convergence(
     >>> found.gap.tolist(), found.distance.tolist(), found.step.tolist(), found.hitting_time("gradient_norm", 1.0)
     ([2.0, 0.5], [2.0, 1.0], [1.0], 1)
     """
+    require_numbers("measure_convergence", minimiser=minimiser)
     points, values = np.asarray(run.points), np.asarray(run.values)
     centre = np.nan if minimiser is None else np.asarray(minimiser)
     norm = np.linalg.norm(np.asarray(run.gradients), axis=1)
@@ -73,6 +76,7 @@ def classify_stationary(
     >>> classify_stationary(Quadratic(jnp.diag(jnp.array([1.0, -1.0])), jnp.zeros(2)), np.zeros(2), 1e-6).kind
     'saddle'
     """
+    require_numbers("classify_stationary", w=w)
     point = jnp.asarray(w)
     norm = float(jnp.linalg.norm(objective.gradient(point)))
     least, greatest = (float(end) for end in hessian_at(objective, point).top(1, which="both").values)

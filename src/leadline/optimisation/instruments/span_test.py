@@ -8,6 +8,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
+from leadline._checks import require_numbers
 from leadline.training import apply_rule
 
 from ..runs.descent import Function, evaluation_point
@@ -84,6 +85,7 @@ def check_span(
     >>> [check_span(bowl, rule, jnp.ones(2), 1).first_order for rule in rules]
     [True, False]
     """
+    require_numbers("check_span", start=start)
     if not 1 <= num_steps < len(start):
         raise ValueError(f"check_span of {num_steps} steps in {len(start)} dimensions; give 1 ≤ steps < p.")
     points, gradients = (np.asarray(part) for part in _asked(objective, optimiser, start, num_steps))

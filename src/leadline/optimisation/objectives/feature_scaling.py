@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline._checks import require
+
 
 class FeatureConditions(NamedTuple):
     """κ of XᵀX/n and its eigenvalues, as given and with all columns at mean 0 and variance 1 (correlations)."""
@@ -28,6 +30,7 @@ def condition_of_features(x: Float[np.ndarray | Array, "n d"]) -> FeatureConditi
     >>> round(found.before), round(found.after)
     (10000, 1)
     """
+    require("condition_of_features", axes=2, x=x)
     x = np.asarray(x, float)
     spread = x.std(axis=0)
     if len(x) < x.shape[1] + 1 or not np.all(spread > 0):

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PyTree
 
+from leadline._checks import require_axes
+
 Number = float | Float[Array, ""]
 
 
@@ -134,14 +136,18 @@ def with_largest_step(rule: optax.GradientTransformation) -> optax.GradientTrans
     return optax.GradientTransformationExtraArgs(watched.init, watched.update)
 
 
-@eqx.filter_jit
 def respond(rule: optax.GradientTransformation, gradients: Float[Array, "t p"]) -> Float[Array, "t p"]:
     """The changes that a rule makes when it is given this sequence of gradients, whatever the parameters.
 
     >>> respond(optax.sgd(0.5), jnp.array([[2.0], [4.0]])).tolist()
     [[-1.0], [-2.0]]
     """
+    require_axes("respond", 2, gradients=gradients)
+    return _respond(rule, gradients)
 
+
+@eqx.filter_jit
+def _respond(rule, gradients):
     def move(state: PyTree, gradient: Array) -> tuple[PyTree, Array]:
         parameters, opt_state = state
         change, opt_state = optax.with_extra_args_support(rule).update(gradient, opt_state, parameters)

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from leadline._checks import require
+
 
 def squared_gradient_diagonal(
     loss: Callable[..., Float[Array, ""]], w: Float[Array, " p"], *rows: Num[Array, "n ..."]
@@ -38,6 +40,7 @@ def running_squares(gradients: Float[np.ndarray, "t p"], decay: float | None = 0
     >>> running_squares(gradients, 0.5).tolist(), running_squares(gradients, None).tolist()
     ([[2.0], [1.5]], [[4.0], [5.0]])
     """
+    require("running_squares", axes=2, gradients=gradients)
     if decay is None:
         return np.cumsum(np.asarray(gradients) ** 2, axis=0)
     squares = np.asarray(gradients) ** 2

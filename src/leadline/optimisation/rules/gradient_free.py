@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from leadline._checks import require_numbers
 from leadline.data import generator
 
 Function = Callable[[Float[np.ndarray, " p"]], float]
@@ -33,6 +34,7 @@ def estimate_gradient(
     >>> estimate_gradient(lambda w: float(w @ w), np.array([1.0, 2.0]), "differences", rng).round(2).tolist()
     [2.0, 4.0]
     """
+    require_numbers("estimate_gradient", w=w)
     if method == "differences":
         base = function(w)
         return np.array([(function(w + spread * e) - base) / spread for e in np.eye(w.size)])

@@ -12,6 +12,8 @@ import numpy as np
 import optax
 from jaxtyping import Float
 
+from leadline._checks import require_numbers
+
 Numbers = Float[np.ndarray, " steps"]
 Gradient = Callable[[np.ndarray], np.ndarray]
 Points = Float[np.ndarray, "points ..."]
@@ -51,6 +53,7 @@ def heavy_ball_one_line(
     >>> heavy_ball_one_line(lambda w: w, np.ones(1), constant_schedule(0.5, 0.5, 2))[:, 0].tolist()
     [1.0, 0.5, 0.0]
     """
+    require_numbers("heavy_ball_one_line", start=start)
     points, before = [np.asarray(start, float)], np.asarray(start, float) - velocity
     for step, momentum in zip(*schedule, strict=True):
         w = points[-1]
@@ -94,6 +97,7 @@ def nesterov_two_line(gradient: Gradient, start: np.ndarray, schedule: Schedule)
     >>> nesterov_two_line(lambda w: w, np.ones(1), constant_schedule(0.5, 0.5, 2))[:, 0].tolist()
     [1.0, 0.5, 0.125]
     """
+    require_numbers("nesterov_two_line", start=start)
     points, before = [np.asarray(start, float)], np.asarray(start, float)
     for step, momentum in zip(*schedule, strict=True):
         w = points[-1]

@@ -10,6 +10,8 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, PyTree
 
+from leadline._checks import require_numbers
+
 from ..objectives.objective import Matrix, Objective, Vector
 
 _LEAST_CURVATURE = 1e-8
@@ -28,6 +30,7 @@ def modified_newton_step(
     >>> modified_newton_step(jnp.diag(jnp.array([2.0, -4.0])), jnp.array([2.0, 2.0]), curvature="absolute").tolist()
     [-1.0, -0.5]
     """
+    require_numbers("modified_newton_step", hessian=hessian, gradient=gradient)
     if curvature == "signed":
         return -jnp.linalg.solve(hessian + damping * jnp.eye(len(gradient), dtype=gradient.dtype), gradient)
     values, vectors = jnp.linalg.eigh(hessian)

@@ -6,6 +6,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require
+
 Square = Float[np.ndarray | Array, "p p"]
 Kind = str  # one of KINDS
 KINDS = ("identity", "diagonal", "inverse root", "inverse", "empirical fisher")
@@ -58,6 +60,7 @@ def preconditioned_condition(preconditioner: Square, hessian: Square) -> float:
     >>> round(preconditioned_condition(np.diag([1.0, 0.25]), np.diag([1.0, 16.0])), 9)
     4.0
     """
+    require("preconditioned_condition", axes=2, preconditioner=preconditioner, hessian=hessian)
     root = symmetric_power(preconditioner, 0.5)
     values = np.linalg.eigvalsh(root @ np.asarray(hessian, float) @ root)
     if values[0] <= 0:

@@ -10,6 +10,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require_counts, require_numbers
 from leadline.training import apply_rule, scan_steps
 from leadline.training.engine.recording import Seen
 
@@ -96,7 +97,6 @@ def _standing(objective: Function, at: _State) -> Descent:
     return Descent(point, at.value, at.gradient)
 
 
-@eqx.filter_jit
 def descend(
     objective: Function, optimiser: optax.GradientTransformation, start: Float[Array, " p"], num_steps: int
 ) -> Descent:
@@ -108,6 +108,12 @@ def descend(
     >>> run.points[:, 0].tolist(), run.values.tolist()
     ([1.0, 0.5, 0.25], [0.5, 0.125, 0.03125])
     """
+    require_numbers("descend", start=start)
+    return _descend(objective, optimiser, start, num_steps)
+
+
+@eqx.filter_jit
+def _descend(objective, optimiser, start, num_steps):
     closed = objective.value_and_gradient if isinstance(objective, Objective) else jax.value_and_grad(objective)
 
     def here(seen: Seen) -> Descent:
@@ -148,6 +154,8 @@ def gradient_path(
     >>> gradient_path(lambda w: w, np.array([1.0, 8.0]), 0.5, 2).tolist()
     [[1.0, 8.0], [0.5, 4.0], [0.25, 2.0]]
     """
+    require_numbers("gradient_path", start=start)
+    require_counts("gradient_path", least=0, num_steps=num_steps)
     if isinstance(start, jax.Array):
 
         def move(w: Any, _: None) -> tuple[Any, Any]:

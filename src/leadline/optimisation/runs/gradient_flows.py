@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require, require_numbers
+
 from ..objectives.objective import Objective, Vector
 
 Velocity = Callable[[Float[Array, ""], PyTree, PyTree], PyTree]
@@ -43,6 +45,8 @@ def integrate(
     >>> round(float(decay[1, 0]), 3)  # e⁻²
     0.135
     """
+    require_numbers("integrate", start=start)
+    require("integrate", axes=1, times=times)
     if len(times) < 2:
         raise ValueError(f"integrate got {len(times)} time; give the start time and at least one later time.")
     double = jnp.result_type(*jax.tree.leaves(start)) == jnp.float64

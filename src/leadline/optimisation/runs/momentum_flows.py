@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from leadline._checks import require, require_numbers
+
 from ..objectives.objective import Objective, Vector
 from .gradient_flows import integrate
 
@@ -52,6 +54,8 @@ def inertial_flow(
     >>> round(float(free.points[1, 0]), 3)  # half a period
     -1.0
     """
+    require_numbers("inertial_flow", start=start)
+    require("inertial_flow", axes=1, times=times)
     particle = Particle(*(jnp.asarray(part, float) for part in particle))
     if not particle.mass > 0:
         raise ValueError(

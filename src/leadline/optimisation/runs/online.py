@@ -7,12 +7,12 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require
 from leadline.training import apply_rule
 
 from .descent import tunable
 
 
-@eqx.filter_jit
 def play_online(
     rule: optax.GradientTransformation,
     slopes: Float[Array, " t"],
@@ -25,7 +25,12 @@ def play_online(
     >>> play_online(optax.sgd(0.75), jnp.array([1.0, 1.0, -1.0])).tolist()
     [0.0, -0.75, -1.0]
     """
+    require("play_online", axes=1, slopes=slopes)
+    return _play(rule, slopes, start, low, high)
 
+
+@eqx.filter_jit
+def _play(rule, slopes, start, low, high):
     def move(state: PyTree, slope: Array) -> tuple[PyTree, Array]:
         x, opt_state = state
         after, opt_state = apply_rule(rule, opt_state, x, slope * x, slope, lambda y: slope * y)
@@ -43,6 +48,7 @@ def average_regret(
     >>> average_regret(np.array([0.0, 0.0]), np.array([1.0, 1.0])).tolist()
     [1.0, 1.0]
     """
+    require("average_regret", axes=1, points=points, slopes=slopes)
     total = np.cumsum(slopes)
     best = np.minimum(low * total, high * total)
     return (np.cumsum(slopes * points) - best) / np.arange(1, len(slopes) + 1)

@@ -3,6 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
+from leadline._checks import require_counts, require_numbers
+
 
 def steepest_path(
     matrix: Float[np.ndarray, "p p"], start: Float[np.ndarray, "*batch p"], num_steps: int
@@ -12,6 +14,8 @@ def steepest_path(
     >>> steepest_path(np.diag([1.0, 2.0]), np.array([2.0, 1.0]), 1)[1].round(9).tolist()
     [0.666666667, -0.333333333]
     """
+    require_numbers("steepest_path", matrix=matrix, start=start)
+    require_counts("steepest_path", least=0, num_steps=num_steps)
     matrix, start = np.asarray(matrix, float), np.asarray(start, float)
     if np.linalg.eigvalsh(matrix)[0] <= 0:
         raise ValueError("steepest_path needs a positive definite matrix; this one has an eigenvalue at or below 0.")

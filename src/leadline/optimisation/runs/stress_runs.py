@@ -11,12 +11,13 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
+from leadline._checks import require_numbers
+
 from .descent import Function, descend, steps_to_reach
 
 Make = Callable[[Float[Array, ""]], optax.GradientTransformation]
 
 
-@eqx.filter_jit
 def step_sweep(
     objective: Function, make: Make, sizes: Float[Array, " k"], start: Float[Array, " p"], num_steps: int
 ) -> Float[Array, "k points"]:
@@ -26,6 +27,12 @@ def step_sweep(
     >>> step_sweep(lambda w: w @ w / 2, optax.sgd, jnp.array([0.5, 3.0]), jnp.array([1.0]), 1).tolist()
     [[0.5, 0.125], [0.5, 2.0]]
     """
+    require_numbers("step_sweep", start=start)
+    return _sweep(objective, make, sizes, start, num_steps)
+
+
+@eqx.filter_jit
+def _sweep(objective, make, sizes, start, num_steps):
     return jax.vmap(lambda size: descend(objective, make(size), start, num_steps).values)(sizes)
 
 

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
+from leadline._checks import require
 from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 
 from ..input_boxes import EVERYWHERE, Box
 from .deepfool_attack import deepfool
-from .gradient_attacks import Attack, AttackLoss, Inputs, Labels, Scores, pgd
+from .gradient_attacks import Attack, AttackLoss, Inputs, Labels, Scores, pgd, require_scores
 from .norm_projections import p_norm
 
 
@@ -50,6 +51,7 @@ def pgd_radii(
     >>> round(float(found.radii[0]), 3)
     1.4
     """
+    require_scores("pgd_radii", apply, params, x)
     x, labels = jnp.asarray(x), jnp.asarray(labels)
     n = len(x)
 
@@ -107,6 +109,7 @@ def smallest_radii(
     >>> round(float(smallest_radii(lambda w, x: x @ w.T, w, jnp.array([[1.0, 1.0]]), jnp.array([0])).radii[0]), 3)
     1.4
     """
+    require_scores("smallest_radii", apply, params, x)
     x, labels = jnp.asarray(x), jnp.asarray(labels)
     quick = deepfool_radii(apply, params, x, labels, p=p, box=box)
     typical = np.median(quick.radii[np.isfinite(quick.radii)]) if np.isfinite(quick.radii).any() else 1.0
@@ -132,6 +135,7 @@ def deepfool_radii(
     >>> round(float(found.radii[0]), 4)
     1.4
     """
+    require_scores("deepfool_radii", apply, params, x)
     x, labels = jnp.asarray(x), jnp.asarray(labels)
     found = deepfool(apply, params, x, p=p, box=box, overshoot=overshoot)
     shorter, fooled, length = (np.asarray(part) for part in _shortened(apply, params, x, found.inputs, labels, p))
@@ -157,6 +161,7 @@ def radius_curve(radii: Float[np.ndarray, " n"], eps: Float[np.ndarray, " m"]) -
     >>> radius_curve(np.array([0.5, 1.5]), np.array([0.0, 1.0, 2.0])).tolist()
     [1.0, 0.5, 0.0]
     """
+    require("radius_curve", axes=1, radii=radii, eps=eps)
     return (np.asarray(radii)[None, :] > np.asarray(eps)[:, None]).mean(axis=1)
 
 

@@ -12,7 +12,7 @@ from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 from leadline.networks import dual_exponent
 
 from ..input_boxes import EVERYWHERE, Box
-from .gradient_attacks import Inputs, Scores
+from .gradient_attacks import Inputs, Scores, require_scores
 from .norm_projections import p_norm, steepest_direction
 
 
@@ -51,6 +51,7 @@ def deepfool(
     >>> round(float(found.on_boundary[0]), 4), found.steps.tolist(), found.fooled.tolist()
     (1.4, [1], [True])
     """
+    require_scores("deepfool", apply, params, x)
     if not p > 1:
         raise ValueError(f"deepfool got p = {p}; its steps make sense for p above 1, such as 2 and infinity.")
     if not overshoot > 0:

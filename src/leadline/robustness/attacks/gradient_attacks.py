@@ -16,6 +16,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from leadline._arrays import namespace
+from leadline._checks import require_axes, require_numbers, require_rows
 from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 
 from ..input_boxes import EVERYWHERE, Box
@@ -41,12 +42,31 @@ class Attack(NamedTuple):
     best: Float[Array, "starts steps1 n"]
 
 
+def require_scores(function: str, apply: Scores, params: PyTree, x: Inputs) -> None:
+    """ValueError where the parameters or inputs hold NaN, or where apply has not one row of scores for each input.
+
+    >>> require_scores("deepfool", lambda w, x: x @ w, jnp.ones(2), jnp.ones((3, 2)))
+    Traceback (most recent call last):
+    ValueError: deepfool got scores of shape (3,) for inputs (3, 2); give apply, params and inputs with scores (n, k).
+    """
+    require_rows(function, x=x)
+    require_numbers(function, params=params, x=x)
+    scores = eqx.filter_eval_shape(apply, params, x).shape
+    if len(scores) != 2 or scores[0] != len(x):
+        raise ValueError(
+            f"{function} got scores of shape {scores} for inputs {np.shape(x)}; give apply, params and inputs with "
+            "scores (n, k)."
+        )
+
+
 def runner_up_margin(scores: Float[Array | np.ndarray, "n k"], labels: Labels) -> Float[Array | np.ndarray, " n"]:
     """f_y − max_{k≠y} f_k: above 0 where the label has the largest score.
 
     >>> runner_up_margin(jnp.array([[1.0, 3.0, 2.0]]), jnp.array([1])).tolist()
     [1.0]
     """
+    require_axes("runner_up_margin", 2, scores=scores)
+    require_axes("runner_up_margin", 1, labels=labels)
     xp = namespace(scores)
     own = xp.arange(scores.shape[1]) == labels[:, None]
     return xp.where(own, scores, 0).sum(axis=1) - xp.where(own, -math.inf, scores).max(axis=1)
@@ -58,6 +78,8 @@ def attack_losses(scores: Float[Array, "n k"], labels: Labels, loss: AttackLoss)
     >>> attack_losses(jnp.array([[1.0, 3.0]]), jnp.array([1]), "margin").tolist()
     [-2.0]
     """
+    require_axes("attack_losses", 2, scores=scores)
+    require_axes("attack_losses", 1, labels=labels)
     if loss == "cross-entropy":
         return optax.softmax_cross_entropy_with_integer_labels(scores, labels)
     if loss == "margin":
@@ -86,6 +108,7 @@ def fgsm(
     >>> fgsm(lambda w, x: x @ w.T, w, jnp.array([[1.0, 0.0]]), jnp.array([1]), 0.5).tolist()
     [[0.5, 0.5]]
     """
+    require_numbers("fgsm", params=params, x=x)
     x, labels, eps = _checked(x, labels, eps)
     return _one_step(PatchConvolutions(apply), params, x, labels, eps, box, loss, p)
 
@@ -124,6 +147,7 @@ def pgd(
     >>> found.inputs.tolist(), found.fooled.tolist()
     ([[0.5, 0.5]], [True])
     """
+    require_numbers("pgd", params=params, x=x)
     x, labels, eps = _checked(x, labels, eps)
     if starts > 1 and key is None:
         raise ValueError(f"pgd got {starts} starts and no key; pass key=jax.random.key(seed) to draw them.")

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PyTree
 
+from leadline._checks import require_numbers
+
 from ..attacks.gradient_attacks import Budget, Inputs, Labels, Scores
 from ..input_boxes import EVERYWHERE, Box
 from .interval_arithmetic import Interval, centre_radius, growth, high_of, low_of
@@ -70,6 +72,7 @@ def interval_margins(
     >>> bounds.round(4).tolist()
     [[inf, 0.5]]
     """
+    require_numbers("interval_margins", params=params, x=x)
     _check(x, y, eps)
     dtype = jnp.result_type(*jax.tree.leaves(params))
     radii = np.broadcast_to(np.asarray(eps, dtype), np.shape(y))

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from leadline._checks import require_numbers
+
 from ..attacks.gradient_attacks import Inputs, Labels
 
 DENSE_ENTRIES = 3 * 10**6  # of a matrix that is decomposed rather than iterated on
@@ -60,6 +62,7 @@ def lipschitz_bracket(
     >>> round(bracket.lower, 3), round(bracket.upper, 3), round(float(bracket.pairs[0, 1]), 3)
     (3.0, 3.0, 3.162)
     """
+    require_numbers("lipschitz_bracket", params=params, inputs=inputs)
     lower, where = largest_stretch(apply, params, inputs, key=key, rounds=rounds)
     if chain is None:
         return LipschitzBracket(lower, None, where, why or "the network is not a chain of known maps")

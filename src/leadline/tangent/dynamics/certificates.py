@@ -12,6 +12,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
+from leadline._checks import require_numbers
+
 from ..two_layer import Inputs, Targets
 from .gradient_bounds import Sandwich, _outputs, sandwich_constants
 
@@ -152,6 +154,7 @@ def certified_descent(
     >>> found.judge(certified_descent(net, x, y, found))
     'applicable'
     """
+    require_numbers("certified_descent", x=x, y=y)
     parameters, rest = eqx.partition(network, eqx.is_inexact_array)
     num_steps = certificate.most_steps if num_steps is None else num_steps
     found = _run(parameters, rest, jnp.asarray(x), jnp.asarray(y), jnp.asarray(certificate.step, float), num_steps)

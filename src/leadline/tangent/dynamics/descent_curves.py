@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require_numbers
 from leadline._network import Apply
 
 
@@ -61,6 +62,7 @@ def descent_three_ways(
     >>> curves.predicted[:, 1, 0].tolist(), curves.network[:, 1, 0].tolist()
     ([0.0, 1.0, 1.5], [0.0, 1.0, 1.5])
     """
+    require_numbers("descent_three_ways", params=params, x=x, y=y, kernel=kernel)
     x, y, K = jnp.asarray(x), np.asarray(y, np.float64), np.asarray(kernel, np.float64)
     if y.ndim != 2 or len(y) != len(x) or K.shape != (y.size, y.size):
         raise ValueError(

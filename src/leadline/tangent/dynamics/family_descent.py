@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from leadline._checks import require_counts, require_numbers
 from leadline.networks import TwoLayer
 
 from ..two_layer import Inputs, Others, Targets
@@ -45,6 +46,8 @@ def train_family(
     >>> [run.reached for run in runs], [run.network.width for run in runs]
     ([True, True], [50, 200])
     """
+    require_numbers("train_family", x=x, y=y)
+    require_counts("train_family", least=0, max_steps=max_steps)
     if not networks or len(networks) != len(step_sizes):
         raise ValueError(
             f"train_family got {len(networks)} networks and {len(step_sizes)} step sizes; pass one for each."
@@ -71,6 +74,7 @@ def family_kernels(networks: Sequence[TwoLayer], x: Inputs, z: Others | None = N
     >>> bool(np.allclose(family_kernels(nets, jnp.eye(2))[1], nets[1].tangent_kernel(jnp.eye(2)), rtol=1e-4))
     True
     """
+    require_numbers("family_kernels", x=x, z=z)
     if not networks:
         raise ValueError("family_kernels got no networks; pass at least one.")
     x = jnp.asarray(x)

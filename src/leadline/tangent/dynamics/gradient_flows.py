@@ -51,7 +51,7 @@ def parameter_flow(
     [0.5625]
     """
     times = np.asarray(times)
-    if times.size == 0 or not np.isfinite(times).all() or times[0] < 0 or np.any(np.diff(times) < 0):
+    if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all() or times[0] < 0 or np.any(np.diff(times) < 0):
         raise ValueError(f"parameter_flow got times {times}; give increasing times from 0 on, at least one.")
     if integrator not in ("adaptive", "rk4", "descent"):
         raise ValueError(f"parameter_flow got integrator {integrator!r}; choose 'adaptive', 'rk4' or 'descent'.")

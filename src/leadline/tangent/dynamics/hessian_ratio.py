@@ -10,6 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
+from leadline._checks import require_numbers
 from leadline._network import Apply, ExampleFunction
 from leadline.curvature import hessian
 
@@ -39,6 +40,7 @@ def hessian_gradient_ratio(
     >>> [round(float(value[0]), 3) for value in found[:3]]
     [6.0, 4.0, 1.5]
     """
+    require_numbers("hessian_gradient_ratio", params=params)
     g, x, shape = checked_function(apply, params, x)
     size = math.prod(shape)
     if not -size <= output < size:

@@ -46,7 +46,8 @@ def judge_regime(
     more, or, without kernels, the function left the linearised one by 0.5 of its way; "between" otherwise. In a lazy
     limit both numbers fall like 1/√width to 1/width (Jacot et al. 2018; Chizat et al. 2019), in mean-field scaling they
     do not fall: widths around a thousand are at 0.03 or below, so the verdict depends little on the two thresholds.
-    The bootstrap is over rows: it says nothing about other initialisations.
+    The bootstrap is over rows: it says nothing about other initialisations. A row whose `apart` is not finite, of a
+    network that diverged, is infinitely far away.
 
     >>> one = np.ones(50)
     >>> judge_regime(1e-4 * one, one, (np.eye(50), 1.01 * np.eye(50)), key=jax.random.key(0))[:2]

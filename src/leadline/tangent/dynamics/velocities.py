@@ -11,6 +11,7 @@ import optax
 from jaxtyping import Array, Float, Num, PyTree
 
 from leadline import learning
+from leadline._checks import require, require_numbers
 from leadline._network import Apply
 from leadline.training.objectives import squared_error
 
@@ -106,7 +107,6 @@ class Dissipation(NamedTuple):
     by_kernel: Float[Array, ""]
 
 
-@eqx.filter_jit
 def dissipation(risk: OutputRisk, params: PyTree, x: Inputs, y: Targets) -> Dissipation:
     """How fast the loss falls along the flow; the kernel form by the explicit K = J Jᵀ.
 
@@ -116,6 +116,13 @@ def dissipation(risk: OutputRisk, params: PyTree, x: Inputs, y: Targets) -> Diss
     >>> [float(v) for v in dissipation(risk, jnp.zeros(2), 2 * jnp.eye(2), jnp.ones(2))]
     [-8.0, -8.0, -8.0]
     """
+    require("dissipation", x=x, y=y)
+    require_numbers("dissipation", params=params)
+    return _dissipation(risk, params, x, y)
+
+
+@eqx.filter_jit
+def _dissipation(risk: OutputRisk, params: PyTree, x: Inputs, y: Targets) -> Dissipation:
     gradient = risk.gradient(params, x, y)
     along = jax.jvp(lambda p: risk(p, x, y), (params,), (jax.tree.map(jnp.negative, gradient),))[1]
     g = risk.slope(params, x, y).ravel()
