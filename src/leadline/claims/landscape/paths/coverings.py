@@ -5,13 +5,7 @@ import numpy as np
 from leadline import data, landscape
 from leadline.evidence import Int, Real, claim, erratum, instrument
 from leadline.evidence.relations import at_most, close, distributed_as, exactly, frequency, mean, slope
-from leadline.landscape.surfaces.random_coverings import (
-    cap_fraction,
-    covering_constant,
-    expected_uncovered,
-    typical_radius,
-    unit_rows,
-)
+from leadline.landscape.surfaces import random_coverings
 from leadline.presentation import figure
 
 
@@ -37,16 +31,16 @@ def neuron_covering_radius(key, half: Int(4, 1000, log=True) = 128, dim: Int(2, 
     arcs = np.minimum(around[after] - angles[half:], angles[half:] - around[after - 1])
     yield close(circle.distances[half:], 2 * np.sin(arcs / 2), "circle: distances, by sorted angles", atol=1e-12)
     yield close(circle.radius, 2 * np.sin(arcs.max() / 2), "circle: ε, by sorted angles", rtol=1e-12)
-    rows = unit_rows(rng, 2 * half, dim)
+    rows = random_coverings.unit_rows(rng, 2 * half, dim)
     cover = landscape.row_covering(rows)
     pairs = np.sqrt(np.maximum(2 - 2 * rows[half:] @ rows[:half].T, 0.0))
     yield close(cover.distances[half:], pairs.min(axis=1), f"d = {dim}: distances, by all pairs", atol=1e-7)
     yield exactly(cover.distances[:half], np.zeros(half), "centres: distance from themselves")
-    products = unit_rows(rng, draws, half, dim)[:, :, 0]  # with the fixed row e₁
+    products = random_coverings.unit_rows(rng, draws, half, dim)[:, :, 0]  # with the fixed row e₁
     single = np.sqrt(np.maximum(2 - 2 * products.max(axis=1), 0.0))
 
     def cdf(r):
-        return 1 - (1 - cap_fraction(r, dim)) ** half
+        return 1 - (1 - random_coverings.cap_fraction(r, dim)) ** half
 
     yield distributed_as(single, cdf, "nearest distance of one row, in independent layers")
     grid, nearest = np.linspace(0, max(cover.radius, single.max()), 200), cover.distances[half:]
@@ -72,19 +66,19 @@ def covering_radius_rate(key, dim: Int(2, 5) = 3, layers: Int(20, 60) = 30, expe
     """
     rng = data.generator(key)
     widths = 2 ** np.arange(6, 13)
-    tried = np.array([typical_radius(int(n), dim, expected=expected) for n in widths])
+    tried = np.array([random_coverings.typical_radius(int(n), dim, expected=expected) for n in widths])
     radii, beyond = np.zeros((2, len(widths), layers))
     for i, n in enumerate(widths):
         for j in range(layers):
-            distances = landscape.row_covering(unit_rows(rng, int(n), dim)).distances
+            distances = landscape.row_covering(random_coverings.unit_rows(rng, int(n), dim)).distances
             radii[i, j], beyond[i, j] = distances.max(), np.sum(distances > tried[i])
-    inverse = expected_uncovered(tried[-1], 4096, dim)
+    inverse = random_coverings.expected_uncovered(tried[-1], 4096, dim)
     yield close(inverse, expected, "expected rows beyond the radius tried", rtol=1e-8)
     yield mean(beyond, expected, f"rows beyond r, where {expected:.3g} are expected, all widths")
     over = np.sum(radii > tried[:, None])
     yield frequency(over, radii.size, min(expected, 1.0), "share of layers with ε > r", side="at most")
-    typical = np.array([typical_radius(int(n), dim) for n in widths])
-    many, limit = np.repeat(widths, layers), covering_constant(dim)
+    typical = np.array([random_coverings.typical_radius(int(n), dim) for n in widths])
+    many, limit = np.repeat(widths, layers), random_coverings.covering_constant(dim)
     power = np.polyfit(np.log(many), np.log(radii.ravel()), 1)[0]
     predicted = np.polyfit(np.log(widths), np.log(typical), 1)[0]
     what = "exponent of n in ε, against that of the radius one row is expected to exceed"

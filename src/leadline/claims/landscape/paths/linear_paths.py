@@ -6,13 +6,7 @@ import numpy as np
 from leadline import data, landscape
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly
 from leadline.landscape import deep_linear
-from leadline.landscape.deep_linear.minima_paths import (
-    FactorPath,
-    crossing_path,
-    minima_path,
-    scalar_descent_path,
-    spare_unit_path,
-)
+from leadline.landscape.deep_linear import minima_paths
 from leadline.presentation import figure
 
 
@@ -46,7 +40,7 @@ def linear_network_connected_sublevels(
     above, rises, flat = [], [], []
     for _ in range(pairs):
         a, b = scale * rng.normal(size=(1, hidden)), scale * rng.normal(size=(hidden, inputs))
-        ways = [scalar_descent_path(problem, sign * a, b) for sign in (1, -1)]
+        ways = [minima_paths.scalar_descent_path(problem, sign * a, b) for sign in (1, -1)]
         for way in ways:
             losses = way.losses(problem)
             rises.append(np.diff(losses).max() / losses[0])
@@ -58,8 +52,8 @@ def linear_network_connected_sublevels(
     yield at_most(above, 1e-10, f"largest loss on a path from A to −A over that of its ends, less 1, {pairs} pairs")
     yield at_most(joint, 1e-12, "distance between the ends of the two ways down: one and the same minimum")
     one = deep_linear.LinearProblem(np.ones((1, 1)), np.ones((1, 1)))
-    plus = scalar_descent_path(one, np.array([[1.6, 0.3]]), np.array([[0.9], [0.2]]), points=15)
-    minus = scalar_descent_path(one, np.array([[-1.6, 0.3]]), np.array([[-0.9], [0.2]]), points=15)
+    plus = minima_paths.scalar_descent_path(one, np.array([[1.6, 0.3]]), np.array([[0.9], [0.2]]), points=15)
+    minus = minima_paths.scalar_descent_path(one, np.array([[-1.6, 0.3]]), np.array([[-0.9], [0.2]]), points=15)
     losses = 2 * plus.then(minus.reversed()).losses(one)
     branch = axis[axis > 0.33]
     lines = {"w₁w₂ = 1, one branch": (branch, 1 / branch), "w₁w₂ = 1, the other": (-branch, -1 / branch)}
@@ -110,7 +104,7 @@ def minima_set_components(
     for number in range(2 * pairs):
         sign = 1 if number % 2 else -1
         start, end = best.factors(mixing(sign)), best.factors(mixing(sign))
-        path = minima_path(problem, start, end, points=41)
+        path = minima_paths.minima_path(problem, start, end, points=41)
         drift += list(np.abs(path.losses(problem) - best.level))
         determinants = np.linalg.det(top.T @ path.a)
         signed.append(sign * determinants)
@@ -118,9 +112,9 @@ def minima_set_components(
             name = f"det C {'>' if sign > 0 else '<'} 0, path {number // 2 + 1}"
             points[name] = (np.linspace(0, 1, 41), determinants)
         other = best.factors(mixing(-sign))
-        line = FactorPath(*(s + times * (e - s) for s, e in zip(start, other, strict=True)))
+        line = minima_paths.FactorPath(*(s + times * (e - s) for s, e in zip(start, other, strict=True)))
         straight.append(line.losses(problem).max() - best.level)
-        crossing = crossing_path(problem, *start, points=41)
+        crossing = minima_paths.crossing_path(problem, *start, points=41)
         heights.append(crossing.losses(problem).max() - best.level)
     yield at_most(drift, 1e-10, f"change of the loss on {2 * pairs} paths C(t) within a component")
     what = f"det C times its first sign on {2 * pairs} paths C(t) within a component"
@@ -139,7 +133,7 @@ def minima_set_components(
             a = rng.normal(size=(d, d + 1))
             kernel = np.linalg.svd(a)[2][d:]
             ends.append((a, np.linalg.pinv(a) @ problem.best_map + kernel.T @ rng.normal(size=(1, d + extra))))
-        path = spare_unit_path(problem, *ends, points=21)
+        path = minima_paths.spare_unit_path(problem, *ends, points=21)
         size = np.linalg.norm(path.a, axis=(1, 2)).max() * np.linalg.norm(path.b, axis=(1, 2)).max()
         spare.append(np.abs(path.losses(problem) - floor).max() / max(1.0, size**2))
     yield at_most(spare, 1e-10, f"p = rank + 1: change of the loss on {pairs} paths between random minima")

@@ -5,14 +5,8 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, instrument, method
 from leadline.landscape import sloppiness
+from leadline.landscape.sloppiness.manifolds import model_manifolds
 from leadline.landscape.sloppiness.manifolds.geodesic_paths import projected_chord
-from leadline.landscape.sloppiness.manifolds.model_manifolds import (
-    camera_view,
-    haversine,
-    sphere_model,
-    stretched_axes,
-    wire_frame,
-)
 from leadline.landscape.sloppiness.manifolds.path_lengths import optimiser_path
 from leadline.presentation import figure
 
@@ -97,7 +91,7 @@ def great_circle_geodesic(key, pairs: Int(1, 12) = 4, heading: Real(0.2, 1.4) = 
     Assumes: the great circle keeps 0.1 away from the poles; the points are not antipodes.
     """
     rng = data.generator(key)
-    sphere = sphere_model()
+    sphere = model_manifolds.sphere_model()
     made = []
     while len(made) < pairs:
         x = rng.normal(size=(2, 3))
@@ -108,7 +102,7 @@ def great_circle_geodesic(key, pairs: Int(1, 12) = 4, heading: Real(0.2, 1.4) = 
         if tilt > np.sin(0.1) and (angle > 0.1) and (x[0] @ x[1] > np.cos(3.0)):
             made.append(np.stack([np.arccos(x[:, 2]), np.arctan2(x[:, 1], x[:, 0])], 1))
     arcs = [sloppiness.geodesic_between(sphere, a, b) for a, b in made]
-    exact = [haversine(a, b) for a, b in made]
+    exact = [model_manifolds.haversine(a, b) for a, b in made]
     yield close([g.length for g in arcs], exact, "length of the geodesic, against the haversine", atol=1e-6)
     planes = max(np.abs(g.points @ np.cross(g.points[0], g.points[-1])).max() for g in arcs)
     yield at_most(planes, 1e-6, "distance of the geodesic's points from the plane through the centre")
@@ -127,13 +121,13 @@ def great_circle_geodesic(key, pairs: Int(1, 12) = 4, heading: Real(0.2, 1.4) = 
     azimuth = np.arctan2(towards[1], towards[0])
     polar, around = np.linspace(0.01, np.pi - 0.01, 13), np.linspace(-np.pi / 2, np.pi / 2, 13) + azimuth
     shown = {
-        "sphere": wire_frame(sloppiness.manifold_grid(sphere, polar, around)),
+        "sphere": model_manifolds.wire_frame(sloppiness.manifold_grid(sphere, polar, around)),
         "geodesic": arc,
         "chord": arc[[0, -1]],
         "straight in (θ, φ)": sphere.predict(np.linspace(found.weights[0], found.weights[-1], 60)),
     }
     view = {"azimuth": float(np.degrees(azimuth)), "elevation": 25.0}
-    seen = {name: camera_view(points, **view) for name, points in shown.items()}
+    seen = {name: model_manifolds.camera_view(points, **view) for name, points in shown.items()}
     title = f"The geodesic is the great circle: length {found.length:.6f}, haversine {exact[longest]:.6f}"
     lines, domain = {name: tuple(c.T) for name, c in seen.items()}, ((-1.1, 1.1), (-1.1, 1.1))
     yield figure.plane(title, "right", "up", lines=lines, points={"ends": seen["chord"]}, domain=domain)
@@ -186,12 +180,12 @@ def training_path_length(
         yield at_least(found.ratio, 1.0, what, atol=1e-6).given(not found.geodesic.stopped, "the geodesic was found")
     levels = -np.log(np.linspace(1.0, 1e-6, 13)) / 1.5
     grid = sloppiness.manifold_grid(regression, levels, levels)
-    centre, axes = stretched_axes(grid.reshape(-1, 6))
+    centre, axes = model_manifolds.stretched_axes(grid.reshape(-1, 6))
 
     def seen(points):
-        return camera_view((points - centre) @ axes, azimuth=-60.0, elevation=55.0)
+        return model_manifolds.camera_view((points - centre) @ axes, azimuth=-60.0, elevation=55.0)
 
-    lines = {"manifold": tuple(wire_frame(seen(grid)).T)}
+    lines = {"manifold": tuple(model_manifolds.wire_frame(seen(grid)).T)}
     tracks = {f"{rule}: ratio {ratios[rule]:.3f}": seen(regression.predict(p)) for rule, p in paths.items()}
     points = {name: tuple(t[:: max(len(t) // 60, 1)].T) for name, t in tracks.items()}
     title = f"Optimisers take {min(ratios.values()):.3f} to {max(ratios.values()):.3f} times the geodesic's length"

@@ -7,14 +7,7 @@ import numpy as np
 from leadline import data
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, mean, reference
 from leadline.presentation import figure
-from leadline.stochastic.moments.noisy_momentum import (
-    batch_noise,
-    best_tuning,
-    heavy_ball_limit,
-    mean_square_factor,
-    nesterov_limit,
-    second_moment_map,
-)
+from leadline.stochastic.moments import noisy_momentum
 
 _CONDITIONS = np.array([1e2, 1e3, 1e4])
 _NOISES = (1.0, 1.5, 2.0, 3.0, 6.0)
@@ -45,25 +38,25 @@ def momentum_does_not_accelerate_sgd(
 
     Assumes: decoupled coordinates; independent factors q with E q = 1, E q² = K.
     """
-    k = batch_noise(noise, batch)
+    k = noisy_momentum.batch_noise(noise, batch)
     found = _crossing("heavy ball", momentum, k)
-    limit = heavy_ball_limit(momentum, k)
+    limit = noisy_momentum.heavy_ball_limit(momentum, k)
     yield close(found, limit, "largest stable ηh of heavy ball, against its formula", rtol=1e-3)
-    reach = heavy_ball_limit(0.999, k) / (1 - 0.999)
+    reach = noisy_momentum.heavy_ball_limit(0.999, k) / (1 - 0.999)
     yield at_most(reach, 4.0 / (k - 1), "effective ηh/(1 − ρ) of heavy ball at its limit, ρ = 0.999", rtol=1e-9)
-    limit = nesterov_limit(k)
+    limit = noisy_momentum.nesterov_limit(k)
     near = _crossing("nesterov", 1 - 1e-6, k) if limit > 0 else 0.0
     what = "largest stable ηh of Nesterov's method at ρ = 1 − 10⁻⁶, against 2(3 − K)/(3K)"
     edge = close(near, limit, what, rtol=1e-3)
     yield edge.given(k < 2.99, "K < 3")
-    always = mean_square_factor("nesterov", np.geomspace(1e-3, 2, 200), 1 - 1e-6, k)
+    always = noisy_momentum.mean_square_factor("nesterov", np.geomspace(1e-3, 2, 200), 1 - 1e-6, k)
     never = at_least(always, 1.0, "factor of Nesterov's method at 200 step sizes, ρ = 1 − 10⁻⁶: never stable")
     yield never.given(k > 3.01, "K > 3")
     sizes = np.arange(1, 17)
-    kept = sum(nesterov_limit(batch_noise(noise, int(b))) > 0 for b in sizes)
+    kept = sum(noisy_momentum.nesterov_limit(noisy_momentum.batch_noise(noise, int(b))) > 0 for b in sizes)
     predicted = np.sum(sizes > (noise - 1) / 2 * (1 + 1e-12))
     yield exactly(kept, predicted, "batch sizes up to 16 that keep the acceleration, against those with b > (K − 1)/2")
-    x = 0.5 * min(heavy_ball_limit(momentum, noise), 1 / noise)
+    x = 0.5 * min(noisy_momentum.heavy_ball_limit(momentum, noise), 1 / noise)
     for name in ("heavy ball", "nesterov"):
         exact = _enumerated(name, x, momentum, noise, 10)
         moments = _moments(name, x, momentum, noise, 20)
@@ -92,7 +85,7 @@ def momentum_does_not_accelerate_sgd(
 
 
 def _steps(name: str, condition: float, noise: float) -> float:
-    return 1 / np.log(1 / best_tuning(name, condition, noise).factor)
+    return 1 / np.log(1 / noisy_momentum.best_tuning(name, condition, noise).factor)
 
 
 def _crossing(name: str, momentum: float, noise: float) -> float:
@@ -100,14 +93,14 @@ def _crossing(name: str, momentum: float, noise: float) -> float:
     low, high = 1e-6, 4.5
     for _ in range(50):
         middle = (low + high) / 2
-        stable = mean_square_factor(name, middle, momentum, noise) < 1
+        stable = noisy_momentum.mean_square_factor(name, middle, momentum, noise) < 1
         low, high = (middle, high) if stable else (low, middle)
     return low
 
 
 def _moments(name: str, x: float, momentum: float, noise: float, num_steps: int) -> np.ndarray:
     """E wₜ² for t = 0 … steps from w₀ = w₋₁ = 1."""
-    matrix, state = second_moment_map(name, x, momentum, noise), np.ones(3)
+    matrix, state = noisy_momentum.second_moment_map(name, x, momentum, noise), np.ones(3)
     values = [1.0]
     for _ in range(num_steps):
         state = matrix @ state
