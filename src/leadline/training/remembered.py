@@ -95,7 +95,7 @@ def _of_function(function: Callable, like: PyTree, options: dict[str, Any]) -> T
 
 def _source_of(function: Callable) -> str:
     """A digest of the module of a function and, within leadline, of all that it imports."""
-    if function.__closure__:
+    if inspect.unwrap(function).__closure__:  # a decorator, a type checker say, has variables of its own
         raise ValueError(
             f"The function {function.__qualname__} uses variables of the function around it, which would not be part "
             "of its digest; define it at the top of a module and pass them as options."
