@@ -1,5 +1,11 @@
 from .activation_kernels.error_function import Erf as Erf, Gelu as Gelu
-from .activation_kernels.hermite import Silu as Silu, Tanh as Tanh
+from .activation_kernels.hermite import (
+    Elementwise as Elementwise,
+    Sigmoid as Sigmoid,
+    Silu as Silu,
+    Softplus as Softplus,
+    Tanh as Tanh,
+)
 from .activation_kernels.named import activation_layer as activation_layer
 from .activation_kernels.rectified import (
     Abs as Abs,
@@ -8,6 +14,7 @@ from .activation_kernels.rectified import (
     Relu as Relu,
     Sign as Sign,
 )
+from .activation_kernels.trigonometric import Cos as Cos, Exp as Exp, GaussianBump as GaussianBump, Sin as Sin
 from .correlations import (
     correlations_through_depth as correlations_through_depth,
     kernels_through_depth as kernels_through_depth,
@@ -20,12 +27,20 @@ from .dynamics.losses import (
 from .dynamics.posterior import nngp_posterior as nngp_posterior
 from .dynamics.training import WideTraining as WideTraining, train_wide as train_wide
 from .gaussianity import energy_to_gaussian as energy_to_gaussian
-from .layers.branches import parallel as parallel, residual as residual
+from .layers.attention import Attention as Attention
+from .layers.branches import (
+    FanInConcat as FanInConcat,
+    FanInSum as FanInSum,
+    FanOut as FanOut,
+    parallel as parallel,
+    residual as residual,
+)
 from .layers.combinators import serial as serial
 from .layers.convolution import Conv as Conv
 from .layers.dense import Dense as Dense
 from .layers.function_layers import function_layer as function_layer
 from .layers.layer_draws import draw_outputs as draw_outputs, output_kurtosis as output_kurtosis
-from .layers.pooling import GlobalAvgPool as GlobalAvgPool
+from .layers.normalisation import LayerNorm as LayerNorm
+from .layers.pooling import AvgPool as AvgPool, Flatten as Flatten, GlobalAvgPool as GlobalAvgPool, SumPool as SumPool
 from .layers.stacks import dense_stack as dense_stack
 from .ordinary_networks import wide_kernel as wide_kernel
