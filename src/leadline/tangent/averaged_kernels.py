@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, PyTree
 
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 
-from .empirical_ntk import empirical_ntk
+from .empirical_ntk import BUDGET, empirical_ntk
 
 
 class AveragedKernels(NamedTuple):
@@ -22,8 +22,10 @@ class AveragedKernels(NamedTuple):
         return len(self.here)
 
 
-def averaged_ntk(apply: Apply, params: PyTree, x: Any) -> Float[np.ndarray, "n n"]:
+def averaged_ntk(apply: Apply, params: PyTree, x: Any, *, budget: float = BUDGET) -> Float[np.ndarray, "n n"]:
     """The tangent kernel averaged over the k outputs, in double precision; for a wide network each output has this one.
+
+    `budget` is that of `empirical_ntk`.
 
     >>> import jax.numpy as jnp
     >>> averaged_ntk(lambda w, x: x @ w, jnp.ones((2, 3)), jnp.array([[1.0, 0.0], [1.0, 1.0]])).tolist()
@@ -34,5 +36,5 @@ def averaged_ntk(apply: Apply, params: PyTree, x: Any) -> Float[np.ndarray, "n n
     x = np.asarray(x)
     one = jax.ShapeDtypeStruct((1, *x.shape[1:]), x.dtype)
     outputs = int(np.prod(jax.eval_shape(apply, params, one).shape))
-    K = np.asarray(empirical_ntk(apply, params, x, outputs="trace"), np.float64)
+    K = np.asarray(empirical_ntk(apply, params, x, outputs="trace", budget=budget), np.float64)
     return (K + K.T) / (2 * outputs)

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from leadline._messages import unknown
-from leadline._network import Apply, ExampleFunction
 from leadline.differentiation.programs.layer_structure import Structure, layer_structure
 from leadline.differentiation.programs.traced_program import Program, traced_program
+from leadline.frameworks.network import Apply, ExampleFunction
 
 from .assembly.cost_model import Method, Routes, Sizes, choose_routes
 from .assembly.tiles import Assembly

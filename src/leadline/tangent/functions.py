@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from leadline._checks import require_numbers
-from leadline._network import Apply, ExampleFunction, of_example
 from leadline._shapes import output_shape
+from leadline.frameworks.network import Apply, ExampleFunction, of_example
 
 
 def checked_function(

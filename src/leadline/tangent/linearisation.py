@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 
 
 class Linearised(eqx.Module):

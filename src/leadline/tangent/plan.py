@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import PyTree
 
-from leadline._network import Apply
 from leadline.differentiation.programs.traced_program import Program
+from leadline.frameworks.network import Apply
 
 from .assembly.cost_model import (
     Method,

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from leadline._checks import require_numbers
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 
 from .functions import checked_function, outputs_at
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray, PyTree
 
 from leadline._checks import require_numbers
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 
 from .averaged_kernels import averaged_ntk
 

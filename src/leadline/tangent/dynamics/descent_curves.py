@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from leadline._checks import require_numbers
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 
 
 class DescentCurves(NamedTuple):

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, PyTree
 
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 from leadline.kernels.features import alignment
 
 from ..assembly.cost_model import Method

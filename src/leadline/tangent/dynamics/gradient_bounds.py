@@ -10,8 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from leadline._network import as_apply
 from leadline.data import generator
+from leadline.frameworks.opening import as_apply
 from leadline.networks import TwoLayer, parameter_jacobian
 
 from ..two_layer import Inputs

@@ -11,8 +11,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
 from leadline._checks import require_numbers
-from leadline._network import Apply, ExampleFunction
 from leadline.curvature import hessian
+from leadline.frameworks.network import Apply, ExampleFunction
 
 from ..functions import checked_function
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray, PyTree
 
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 
 Verdict = Literal["lazy", "between", "feature learning"]
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Num, PyTree
 
 from leadline import learning
 from leadline._checks import require, require_numbers
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 from leadline.training.objectives import squared_error
 
 from ..functions import outputs_at

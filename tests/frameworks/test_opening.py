@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import linen, nnx
-from jax.flatten_util import ravel_pytree
+from frameworks import agreement
 
 import leadline
 from leadline import Network, as_apply
@@ -21,12 +21,7 @@ KEY = jax.random.key(0)
 
 
 def check(network, forward, gradient):
-    """Outputs and the gradient of their summed squares are those of the framework."""
-    apply, params = network
-    np.testing.assert_allclose(apply(params, X), forward(X), rtol=1e-6, atol=1e-6)
-    found = jax.jit(jax.grad(lambda p: jnp.sum(apply(p, X) ** 2)))(params)
-    found, expected = (np.sort(ravel_pytree(tree)[0]) for tree in (found, gradient))
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+    agreement.check(network, X, forward, gradient)
 
 
 def test_an_equinox_module_of_one_example():
@@ -137,8 +132,7 @@ class Transformed(NamedTuple):
 def test_a_haiku_transform_with_and_without_state():
     params = {"linear": {"w": jnp.asarray(X.T[:, :3]), "b": jnp.ones(3)}}
 
-    def plain(params, *args):  # haiku.transform: apply(params, rng, x)
-        rng, x = args
+    def plain(params, rng, x):  # haiku.transform
         assert rng is None
         return x @ params["linear"]["w"] + params["linear"]["b"]
 
@@ -222,28 +216,26 @@ def test_of_several_outputs_one_is_chosen(returned, told, choice):
         apply(params, X)
     assert f"returns {told}, not one array" in str(mistake.value)
     assert f"select=lambda out: {choice}" in str(mistake.value)
-    apply, params = as_apply(pair, select=eval(f"lambda out: {choice}"))
-    np.testing.assert_allclose(apply(params, X), X @ w, rtol=1e-6)
+    place = str(mistake.value).partition("as in select=")[2].partition(" or ")[0]
+    for select in (eval(f"lambda out: {choice}"), eval(place)):
+        apply, params = as_apply(pair, select=select)
+        np.testing.assert_allclose(apply(params, X), X @ w, rtol=1e-6)
+    apply, params = as_apply(pair, select="nothing")
+    with pytest.raises(ValueError, match=r"has no 'nothing'; choose one by select="):
+        apply(params, X)
 
 
-class NeedsKey(eqx.Module):
+class NeedsMask(eqx.Module):
     weight: jax.Array
 
-    def __call__(self, x, key):
-        return x * self.weight * jax.random.normal(key)
+    def __call__(self, x, mask):
+        return x * self.weight * mask
 
 
 class LinenNeedsMask(linen.Module):
     @linen.compact
     def __call__(self, x, mask):
         return linen.Dense(2)(x * mask)
-
-
-class torch_like:
-    pass
-
-
-torch_like.__module__ = "torch.nn.modules.linear"
 
 
 @pytest.mark.parametrize(
@@ -253,7 +245,7 @@ torch_like.__module__ = "torch.nn.modules.linear"
         (len, "without parameters, not a network"),
         ((len, {}), "has no floating-point parameters"),
         (eqx.nn.Lambda(jnp.tanh), "a Lambda, has no floating-point parameters"),
-        (NeedsKey(jnp.ones(4)), "needs key beside its inputs at every call"),
+        (NeedsMask(jnp.ones(4)), "needs mask beside its inputs at every call"),
         (eqx.nn.make_with_state(Normalised)(KEY)[0], "give the pair (network, state)"),
         (eqx.nn.make_with_state(eqx.nn.BatchNorm)(3, "batch", mode="ema")[0], "give the pair (network, state)"),
         (Linen(), "Flax Linen module without its variables"),
@@ -263,7 +255,6 @@ torch_like.__module__ = "torch.nn.modules.linear"
         ((lambda p, x: x, {"w": 1}), "Parameter ['w'] is int; the parameters must be a pytree of floating-point"),
         ((lambda p, x: x, {"w": np.arange(3)}), "is int64"),
         ((lambda p, x: x, {"w": np.ones(3) * 1j}), "is complex128"),
-        (torch_like(), "a PyTorch module, which is not taken yet"),
         ((SimpleNamespace(), X), "not a network"),
     ],
 )

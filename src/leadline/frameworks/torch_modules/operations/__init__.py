@@ -1,0 +1,1 @@
+"""What each operation of PyTorch (ATen) computes, in JAX: one table in each module, joined in `table`."""
