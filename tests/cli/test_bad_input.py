@@ -39,6 +39,7 @@ from leadline.evidence import Finding, RunDirectory
         (["check", "sum-needs-double-width", "--set", "layers=5.04"], "layers = 5.04 is not a whole number"),
         (["data", "--"], "-- is followed by nothing"),
         (["study", "--step", "inf"], "inf is not a finite number"),
+        (["study", "--momentum", "inf"], "inf is not a finite number"),
         (["check", "gelu", "--timeout", "inf"], "inf is not a finite number"),
     ],
 )

@@ -47,6 +47,11 @@ def turned_into_another_exception():
     except KeyboardInterrupt:
         raise RuntimeError("the callback failed")
 
+def importing():
+    import a_module_that_is_interrupted
+    print(a_module_that_is_interrupted.whole)
+    time.sleep(60)
+
 def swallowed():
     from leadline.cli.interrupts import check
     try:
@@ -71,6 +76,41 @@ def test_an_interrupt_ends_a_command_wherever_it_falls(where):
         text=True,
         timeout=50,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background have it ignored
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", STOPPED)
+
+
+def test_an_interrupt_in_an_import_waits_until_the_module_is_whole(tmp_path):
+    module = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(1000): pass\nwhole = 'whole'\n"
+    (tmp_path / "a_module_that_is_interrupted.py").write_text(module)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "importing"],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "whole\n", STOPPED)
+
+
+def test_an_interrupted_process_ends_without_taking_the_interpreter_apart():
+    """What is registered for its end does not run: there XLA's threads made it crash."""
+    program = (
+        "import atexit, os, signal, sys\n"
+        "from leadline import __main__\n"
+        "from leadline.cli import app\n"
+        "atexit.register(print, 'taken apart')\n"
+        "app.app.command('interrupted')(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "sys.argv = ['leadline', 'interrupted']\n"
+        "__main__.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", STOPPED)
 

@@ -1,4 +1,4 @@
-"""Instruments that cost nothing: one that holds, one that fails theory, one that is vacuous, one that breaks."""
+"""Instruments that cost nothing: one that holds, one with nothing to tell, one that fails theory, one that breaks."""
 
 from typing import NamedTuple
 
@@ -69,8 +69,11 @@ SAMPLES = {
     i.name: i
     for i in (
         sample("plain"),
+        sample("calm", interpret=lambda f, s: Meaning("All is as it should be.", 0.1)),
         sample(
-            "loud", compare=compare_failing, interpret=lambda f, s: Meaning("Theory fails here.", 0.9, "Look at it.")
+            "loud",
+            compare=compare_failing,
+            interpret=lambda f, s: Meaning("Theory fails here.", 0.9, "Look at it.", 0.5, "error, bound"),
         ),
         sample("broken", measure=broken),
         sample("idle", refuses=lambda subject: "the inputs are not images"),

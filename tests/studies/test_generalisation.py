@@ -123,7 +123,7 @@ def test_every_bound_is_compared_and_none_fails(linear):
     _, _, card = linear
     assert not card.finding.error
     assert card.counts()["fails"] == 0
-    assert len(card.finding.comparisons) >= 6
+    assert len(card.finding.comparisons) == 5
     assert len(card.finding.figures) == 2
     assert all(len(f.title) <= 110 for f in card.finding.figures)
     assert "test rows" in card.meaning.sentence

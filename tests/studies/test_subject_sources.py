@@ -9,7 +9,7 @@ from studies.small_subjects import three_clouds
 from leadline import networks, training
 from leadline.evidence import BadInput
 from leadline.studies import SubjectRequest, open_subject
-from leadline.studies.tables import read_parts
+from leadline.studies.intake.tables import read_parts
 from leadline.training.recipes import parse_recipe, train
 
 X, Y = three_clouds()
@@ -71,6 +71,38 @@ def test_weights_come_from_a_safetensors_file(place):
     subject = open_subject(SubjectRequest("linear", weights=place / "w.safetensors"))
     assert (subject.params.layers[0].weight == net.layers[0].weight).all()
     assert subject.past.step is None
+
+
+TORCH = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = torch.nn.Linear(4, 8), torch.nn.Linear(8, 3)
+    def forward(self, x):
+        h = torch.relu(self.hidden(x))
+        return {"logits": self.out(h), "hidden": h}
+model = Net().eval()
+"""
+
+
+@pytest.mark.parametrize("file", ["w.pt", "w.safetensors"])
+def test_a_pytorch_module_in_a_file_gets_its_weights_and_one_of_its_outputs(place, file):
+    torch = pytest.importorskip("torch")
+    from safetensors.torch import save_file as save_tensors
+
+    from leadline.studies.named_functions import loaded_file
+
+    (place / "torch_net.py").write_text(TORCH)
+    torch.manual_seed(3)
+    net = loaded_file(place / "torch_net.py").Net()
+    torch.save(net.state_dict(), place / file) if file.endswith(".pt") else save_tensors(net.state_dict(), place / file)
+    with pytest.raises(BadInput, match="--select logits"):
+        open_subject(SubjectRequest("torch_net.py:model", data="rows.npz"))
+    wish = SubjectRequest("torch_net.py:model", data="rows.npz", weights=place / file, select="logits")
+    expected = net(torch.tensor(X))["logits"].detach().numpy()
+    np.testing.assert_allclose(open_subject(wish).scores(X), expected, atol=1e-5)
+    assert wish.command().endswith("--select logits")
 
 
 @pytest.fixture(scope="module")

@@ -31,13 +31,15 @@ def run_entry(
     """
     import jax
 
+    from .keys import key  # which needs JAX
+
     values = resolve(entry.parameters, parameters or {})
     comparisons: list[Comparison] = []
     figures: list[Figure] = []
     start = time.perf_counter()
     with jax.enable_x64(True):
         try:
-            for item in entry.run(jax.random.key(seed), **values):
+            for item in entry.run(key(seed), **values):
                 if isinstance(item, Figure):
                     figures.append(item)
                 else:

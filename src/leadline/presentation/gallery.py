@@ -13,6 +13,7 @@ from leadline.evidence.registry import Entry
 from leadline.evidence.sources import SOURCES
 
 from . import drawing, words
+from .inline_svg import inline_svg
 from .mathematics import mathml, sentence
 
 FIGURES = "figures"
@@ -44,7 +45,7 @@ def write_gallery(
 
 def finding_fragment(finding: Finding) -> str:
     """A finding as a piece of HTML with its figures inside."""
-    drawn = [{"title": f.title, "svg": f.svg()} for f in finding.figures]
+    drawn = [{"title": f.title, "svg": inline_svg(f)} for f in finding.figures]
     return (
         templates()
         .get_template("fragment.html")

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from leadline.evidence import Finding, Inapplicable
+from leadline.evidence import Comparison, Finding, Inapplicable
 from leadline.evidence.comparison import Verdict
 
 from .instrument import Instrument, Meaning, plain_numbers
@@ -12,13 +12,16 @@ from .program_versions import program_versions
 from .subject import Subject
 
 UNCONFIRMED = "not confirmed"
+EXHAUSTED = "RESOURCE_EXHAUSTED"  # how XLA's error of too little memory begins
+WORTH_TELLING = 0.3  # the least weight of a meaning that is more than "as it should be"
 
 
 @dataclass(frozen=True)
 class Card:
     """One instrument's answer about one subject: a finding, the numbers behind it, and its meaning.
 
-    `skipped` is the reason why the instrument does not apply; a failure is in `finding.error`.
+    `skipped` is the reason why the instrument does not apply; a failure is in `finding.error`. `sizes` are the numbers
+    of rows, products and steps that the budget allowed, `left_out` says in words where these are fewer than wanted.
     """
 
     finding: Finding
@@ -30,6 +33,8 @@ class Card:
     numbers: dict[str, Any] = field(default_factory=dict)
     meaning: Meaning | None = None
     skipped: str = ""
+    left_out: tuple[str, ...] = ()
+    sizes: dict[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -52,11 +57,26 @@ class Card:
         ]
         return {str(word): words.count(word) for word in (*Verdict, UNCONFIRMED)}
 
+    @property
+    def tells(self) -> bool:
+        """Whether there is more to tell than that all is as it should be: advice, weight, or a failure."""
+        if self.meaning is None:
+            return False
+        counts = self.counts()
+        failed = counts[Verdict.FAILS] + counts[UNCONFIRMED]
+        return bool(self.meaning.advice or failed) or self.meaning.weight >= WORTH_TELLING
+
+    @property
+    def evidence(self) -> Comparison | None:
+        """The comparison that the advice rests on; None where it rests on the sentence itself."""
+        named = self.meaning.rests_on if self.meaning else ""
+        return next((c for c in self.finding.comparisons if named and c.what.startswith(named)), None)
+
     def __getitem__(self, name: str) -> Any:
         return self.numbers[name]
 
     def _repr_html_(self) -> str:
-        from .report_page import card_fragment
+        from .pages.report_page import card_fragment
 
         return card_fragment(self)
 
@@ -70,8 +90,9 @@ def card_of(
         blank, instrument.question, instrument.formula, instrument.assumes, instrument.sources, instrument.entries
     )
     start = time.perf_counter()
+    subject.budget.begin()
     try:
-        refusal = instrument.refuses(subject)
+        refusal = instrument.refusal(subject)
         if refusal:
             return replace(card, skipped=refusal)
         found = instrument.measure(subject, subject.key(instrument.name))
@@ -87,9 +108,12 @@ def card_of(
         return replace(card, finding=replace(blank, error=_told(error), seconds=seconds))
     seconds = round(time.perf_counter() - start, 3)
     finding = replace(blank, comparisons=comparisons, figures=figures, seconds=seconds)
-    return replace(card, finding=finding, numbers=plain_numbers(found), meaning=meaning)
+    left_out, sizes = subject.budget.left_out, subject.budget.sizes
+    return replace(card, finding=finding, numbers=plain_numbers(found), meaning=meaning, left_out=left_out, sizes=sizes)
 
 
 def _told(error: Exception) -> str:
     lines = str(error).strip().splitlines()
+    if isinstance(error, MemoryError) or (lines and EXHAUSTED in lines[0]):
+        return "MemoryError: it needs more memory than there is; give fewer rows (--rows) or a smaller --memory"
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -17,12 +17,17 @@ KEPT = 4000  # numbers of one array that a report keeps
 class Meaning(NamedTuple):
     """One sentence in plain words on what came out; `weight` from 0 to 1 is how much a busy person should care.
 
-    `advice` is what to do about it, a sentence, or nothing.
+    `advice` is what to do about it, a sentence, or nothing. `change` from 0 to 1 is how much following it would change,
+    as measured: the share of the rows, of the probability, of the steps or of the parameters that it is about; 0 where
+    it only changes what is known. `rests_on` is how the `what` of the comparison begins that it rests on; empty where
+    the sentence itself is the evidence. A weight below 0.3 says that all is as it should be.
     """
 
     sentence: str
     weight: float = 0.3
     advice: str = ""
+    change: float = 0.0
+    rests_on: str = ""
 
 
 class NotApplicable(NamedTuple):
@@ -56,6 +61,15 @@ class Instrument:
     refuses: Callable[[Subject], str] = lambda subject: ""
     sources: tuple[str, ...] = ()
     entries: tuple[str, ...] = field(default=())  #: ids of the curriculum that the comparisons rest on
+    kinds: tuple[str, ...] = ("classifier", "regressor")  #: of subjects that it takes
+
+    def refusal(self, subject: Subject) -> str:
+        """Why this instrument does not apply: the subject is of another kind, or what `refuses` says; else empty."""
+        own = "classifier" if subject.classifies else "regressor"
+        kind = getattr(subject, "kind", own)
+        if kind not in self.kinds:
+            return f"it takes a {' or a '.join(self.kinds)}, and this is a {kind}"
+        return self.refuses(subject)
 
     def __call__(self, subject: Subject, *, seed: int = 0) -> Any:
         """This instrument alone: its card."""

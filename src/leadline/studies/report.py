@@ -1,15 +1,18 @@
 """The report of a study: its cards as they come, kept in a directory, resumed, read back."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from leadline._files import write_whole
 from leadline._messages import unknown
 from leadline._records import fitting
-from leadline.evidence import BadInput, Finding
+from leadline.evidence import BadInput, Comparison, Finding
 from leadline.evidence.comparison import json_number
 
 from .card import Card, card_of
@@ -22,6 +25,20 @@ REPORT = "report.json"
 PAGE = "report.html"
 SIDE_BY_SIDE = "against.html"
 FINDINGS = 3  # of the summary
+_ROWS_IN_DIGEST = 200  # whose numbers tell these data from others
+
+
+class Advice(NamedTuple):
+    """What to do, which instrument says so, and why: a comparison of its card, or the sentence of the card itself.
+
+    `change` from 0 to 1 is how much following it would change, as far as that was measured.
+    """
+
+    instrument: str
+    sentence: str
+    change: float
+    evidence: Comparison | None
+    finding: str
 
 
 @dataclass(frozen=True)
@@ -43,14 +60,28 @@ class Report:
         return {name: card.verdict for name, card in self.cards.items()}
 
     def main_findings(self, count: int = FINDINGS) -> list[Card]:
-        """The cards that matter most, by the weight of their meaning; failures of theory come first among equals."""
-        told = [card for card in self.cards.values() if card.meaning is not None]
+        """The cards that matter most, by the weight of their meaning; failures of theory come first among equals.
+
+        Cards that tell no more than that all is as it should be are not among them.
+        """
+        told = [card for card in self.cards.values() if card.tells]
         return sorted(told, key=lambda c: (-c.meaning.weight, c.verdict != "fails"))[:count]
 
-    def advice(self) -> list[tuple[str, str]]:
-        """What to do, with the instrument that says so, the most important first."""
+    def advice(self) -> list[Advice]:
+        """What to do: what would change most first, then what matters most."""
         told = [c for c in self.cards.values() if c.meaning is not None and c.meaning.advice]
-        return [(c.name, c.meaning.advice) for c in sorted(told, key=lambda c: -c.meaning.weight)]
+        return [
+            Advice(c.name, c.meaning.advice, c.meaning.change, c.evidence, c.meaning.sentence)
+            for c in sorted(told, key=lambda c: (-c.meaning.change, -c.meaning.weight))
+        ]
+
+    def skipped(self) -> dict[str, str]:
+        """The instruments that do not apply, and why."""
+        return {name: card.skipped for name, card in self.cards.items() if card.skipped}
+
+    def failed(self) -> dict[str, str]:
+        """The instruments that raised an error, and which: defects of Leadline, or of what the network computes."""
+        return {name: card.finding.error for name, card in self.cards.items() if card.finding.error}
 
     def to_json(self, *, figures: bool = True) -> dict[str, Any]:
         """The report as strict JSON (docs/json.md says what is in it)."""
@@ -61,14 +92,16 @@ class Report:
             "summary": {
                 "verdicts": self.verdicts(),
                 "findings": [{"instrument": c.name, "sentence": c.meaning.sentence} for c in self.main_findings()],
-                "advice": [{"instrument": name, "sentence": sentence} for name, sentence in self.advice()],
+                "advice": [_advice_record(advice) for advice in self.advice()],
+                "skipped": self.skipped(),
+                "failed": self.failed(),
             },
             "cards": [card_record(card, figures=figures) for card in self.cards.values()],
         }
 
     def save(self, directory: Path | str) -> Path:
         """Write report.json and report.html; the page is returned."""
-        from .report_page import report_html
+        from .pages.report_page import report_html
 
         directory = Path(directory)
         text = json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, indent=1)
@@ -77,7 +110,7 @@ class Report:
         return directory / PAGE
 
     def _repr_html_(self) -> str:
-        from .report_page import report_fragment
+        from .pages.report_page import report_fragment
 
         return report_fragment(self)
 
@@ -122,10 +155,14 @@ def describe_subject(subject: Subject) -> dict[str, Any]:
         "network": type(subject.module).__name__ if subject.module is not None else "function",
         "parameters": subject.size,
         "data": subject.data,
+        "data_digest": data_digest(subject),
         "training_rows": subject.train.count,
         "test_rows": 0 if subject.test is None else subject.test.count,
         "input_shape": list(subject.input_shape),
         "outputs": subject.outputs,
+        "kind": subject.kind,
+        "taken": subject.taken,
+        "classes": list(subject.classes),
         "task": f"{subject.outputs} classes" if subject.classifies else f"{subject.outputs} real targets",
         "loss": subject.loss,
         "optimiser": past.optimiser,
@@ -134,9 +171,27 @@ def describe_subject(subject: Subject) -> dict[str, Any]:
         "epochs": past.epochs,
         "start_known": past.start is not None,
         "rows_looked_at": subject.sample.count,
+        "minutes": subject.budget.minutes,
+        "memory": subject.budget.memory,
         "seed": subject.seed,
         "versions": program_versions(),
     }
+
+
+def data_digest(subject: Subject) -> str:
+    """The same for the same rows, whatever the order of an input's axes: frameworks differ in where channels stand."""
+    digest = hashlib.sha256()
+    for rows in filter(None, (subject.train, subject.test)):
+        targets = np.asarray(rows.targets)
+        whole = targets.dtype.kind in "biu"
+        digest.update(np.ascontiguousarray(targets, np.int64 if whole else np.float32).data)
+        some = rows.first(_ROWS_IN_DIGEST).inputs
+        digest.update(np.sort(np.asarray(some, np.float32).reshape(len(some), -1), axis=1).data)
+    return digest.hexdigest()[:16]
+
+
+def _advice_record(advice: Advice) -> dict[str, Any]:
+    return advice._asdict() | {"evidence": None if advice.evidence is None else advice.evidence.to_json()}
 
 
 def card_record(card: Card, *, figures: bool = True) -> dict[str, Any]:
@@ -150,6 +205,8 @@ def card_record(card: Card, *, figures: bool = True) -> dict[str, Any]:
         "sources": list(card.sources),
         "entries": list(card.entries),
         "skipped": card.skipped,
+        "left_out": list(card.left_out),
+        "sizes": dict(card.sizes),
         "meaning": None if card.meaning is None else card.meaning._asdict(),
         "numbers": _strict(card.numbers),
         "finding": card.finding.to_json(figures=figures),
@@ -169,6 +226,8 @@ def card_from(record: dict[str, Any]) -> Card:
         record["numbers"],
         None if record["meaning"] is None else fitting(Meaning(**record["meaning"])),
         record["skipped"],
+        tuple(record["left_out"]),
+        record["sizes"],
     )
     return fitting(card)
 

@@ -2,16 +2,20 @@
 
 from functools import cached_property
 
-from leadline._network import Apply
 from leadline.bayes.last_layers import LastLayer
 from leadline.curvature.operators.operator import Operator
 from leadline.curvature.spectra.lanczos import Eigenpairs
+from leadline.frameworks.network import Apply
 from leadline.networks.dissection.dissecting import Dissection
 from leadline.robustness.certificates.lipschitz_certificates import LipschitzBracket
 from leadline.stochastic.noise.streamed_gradients import StreamedNoise
 from leadline.tangent.averaged_kernels import AveragedKernels
 
-from .subject import Subject
+from .budget import PassCosts
+from .subject import Rows, Subject
+
+LANCZOS_PRODUCTS = 64  # of a short run
+FEWEST_ROWS = 64  # on which derivatives are taken, however dear they are
 
 
 class SharedQuantities:
@@ -21,6 +25,13 @@ class SharedQuantities:
         self.subject = subject
 
     @cached_property
+    def pass_costs(self) -> PassCosts:
+        """Seconds and bytes per row of a forward pass and of a gradient, measured once."""
+        from .measurements.pass_costs import pass_costs
+
+        return pass_costs(self.subject)
+
+    @cached_property
     def dissection(self) -> Dissection:
         """The network taken apart: its layers, its chain of maps or why it is none (`dissection.Dissection`)."""
         from leadline.networks import dissection
@@ -28,13 +39,39 @@ class SharedQuantities:
         s = self.subject
         return dissection.dissect(s.apply, s.params, s.sample.inputs)
 
+    @property
+    def curved_rows(self) -> Rows:
+        """The training rows on which derivatives are taken: the sample, or as many as a Lanczos run can afford.
+
+        It asks the budget each time, so that every card that rests on these rows says how many they are.
+        """
+        s = self.subject
+        seconds = LANCZOS_PRODUCTS * s.budget.costs.product
+        return s.train.first(s.budget.rows("curvature", seconds, s.sample.count, part=0.5, least=FEWEST_ROWS))
+
     @cached_property
     def hessian(self) -> Operator:
-        """The Hessian of the mean loss on the sampled rows, as an operator."""
+        """The Hessian of the mean loss on `curved_rows`, as an operator."""
         from leadline import curvature
 
         s = self.subject
-        return curvature.hessian(s.row_losses, s.params, *s.sample, batch=256)
+        return curvature.hessian(s.row_losses, s.params, *self.curved_rows, batch=256)
+
+    @property
+    def lanczos(self) -> tuple[int, int, int]:
+        """Eigenpairs wanted, vectors held and products allowed in a Lanczos run on `hessian`; asked for each time."""
+        s = self.subject
+        wanted = min(max(2 * s.outputs + 2, 10), 42, s.size)
+        most = max(2 * wanted + 20, 50)
+        vector = 1.5 * s.size * s.dtype.itemsize  # the basis, and a part of it again when vectors are made of it
+        held = s.budget.count("curvature", "vectors of Lanczos' method", most, bytes=vector, part=0.5, least=8)
+        if held < most:
+            wanted = max(held // 4, 1)
+        seconds = s.budget.costs.product * self.curved_rows.count
+        steps = s.budget.count(
+            "curvature", "products of Lanczos' method", 400, seconds=seconds, part=0.6, least=LANCZOS_PRODUCTS // 2
+        )
+        return wanted, held, steps
 
     @cached_property
     def hessian_top(self) -> Eigenpairs:
@@ -43,18 +80,30 @@ class SharedQuantities:
 
         from leadline.curvature.operators.dense_operator import dense_if_small
 
-        h, wanted = dense_if_small(self.hessian), min(max(2 * self.subject.outputs + 2, 10), 42)
+        h, (wanted, held, steps) = dense_if_small(self.hessian), self.lanczos
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what has not converged is marked, and its residual is known
-            return h.top(min(wanted, h.size), max_steps=400, tolerance=1e-4, basis=max(2 * wanted + 20, 50))
+            return h.top(wanted, max_steps=steps, tolerance=1e-4, basis=held)
 
     @cached_property
     def tangent_kernel(self) -> AveragedKernels:
-        """`tangent.AveragedKernels` of the first 200 rows of the sample: now, and before training where known."""
+        """`tangent.AveragedKernels` of the first rows of the sample, 200 or as many as the budget allows: now, and
+        before training where known."""
+        from leadline.curvature.operators.patch_convolutions import PatchConvolutions
         from leadline.tangent import averaged_ntk
 
-        s, x, f = self.subject, self.subject.sample.inputs[:200], self._single_score
-        here, start = (None if p is None else averaged_ntk(f, p, x) for p in (s.params, s.past.start))
+        s, f = self.subject, PatchConvolutions(self._single_score)
+        times = s.outputs * (1 if s.past.start is None else 2)
+        rows = s.budget.rows(
+            "tangent",
+            times * s.budget.costs.gradient,
+            min(200, s.sample.count),
+            part=0.4,
+            least=40,
+            what="tangent kernel's rows",
+        )
+        x, room = s.sample.inputs[:rows], s.budget.kernel_room
+        here, start = (None if p is None else averaged_ntk(f, p, x, budget=room) for p in (s.params, s.past.start))
         return AveragedKernels(here, start)
 
     @cached_property
@@ -62,7 +111,9 @@ class SharedQuantities:
         """The last linear layer or None; of the single score where two classes have one."""
         from leadline import bayes
 
-        return bayes.find_last_layer(self._single_score, self.subject.params, self.subject.sample.inputs)
+        s = self.subject
+        shifted = s.loss == "cross-entropy" and s.outputs > 1
+        return bayes.find_last_layer(self._single_score, s.params, s.sample.inputs, up_to_constant=shifted)
 
     @property
     def _single_score(self) -> Apply:
@@ -84,8 +135,8 @@ class SharedQuantities:
 
     @cached_property
     def noise(self) -> StreamedNoise:
-        """The noise of single gradients on the sampled rows, as `stochastic.StreamedNoise`: tr C, ‖g‖², tr C/‖g‖²."""
+        """The noise of single gradients on `curved_rows`, as `stochastic.StreamedNoise`: tr C, ‖g‖², tr C/‖g‖²."""
         from leadline import stochastic
 
         s = self.subject
-        return stochastic.streamed_noise(s.row_losses, s.params, *s.sample)
+        return stochastic.streamed_noise(s.row_losses, s.params, *self.curved_rows)

@@ -11,15 +11,17 @@ import jax
 import numpy as np
 
 from leadline._files import is_regular
-from leadline._records import UNREADABLE, append_line, read_lines
+from leadline._records import UNREADABLE, append_line, fitting, read_lines
 from leadline.evidence import RunDirectory
 
+from .budget import PassCosts
 from .card import Card
 from .program_versions import program_versions
 from .report import card_from, card_record
 from .subject import Subject
 
 CARDS = "cards.jsonl"
+BUDGET = "budget.jsonl"
 
 
 class StudyDirectory:
@@ -33,6 +35,7 @@ class StudyDirectory:
         """Create the directory and hold it, so that no second study writes to it meanwhile."""
         with RunDirectory(self.path).open():
             is_regular(self.path / CARDS)
+            is_regular(self.path / BUDGET)
             yield self
 
     def done(self, subject: Subject) -> dict[str, Card]:
@@ -52,15 +55,36 @@ class StudyDirectory:
         record = {"fingerprint": fingerprint(subject), "card": card_record(card)}
         append_line(self.path / CARDS, json.dumps(record, ensure_ascii=False, allow_nan=False))
 
+    def keep_budget(self, subject: Subject) -> None:
+        """Give the subject the costs and the memory that its study began with, or keep those it begins with now.
+
+        All sizes follow from them, so a study that goes on chooses as it did, whatever else the machine does meanwhile.
+        """
+        mark, budget = fingerprint(subject), subject.budget
+        records, _ = read_lines(self.path / BUDGET, json.loads)
+        for record in records:
+            with contextlib.suppress(*UNREADABLE):
+                if record["fingerprint"] == mark:
+                    budget.restore(fitting(PassCosts(**record["costs"])), int(record["memory"]))
+                    return
+        record = {"fingerprint": mark, "costs": budget.costs._asdict(), "memory": budget.memory}
+        append_line(self.path / BUDGET, json.dumps(record, allow_nan=False))
+
     def clear(self) -> None:
         """Forget the cards."""
-        if is_regular(self.path / CARDS):
-            (self.path / CARDS).unlink()
+        for name in (CARDS, BUDGET):
+            if is_regular(self.path / name):
+                (self.path / name).unlink()
+
+
+def fingerprint(subject: Subject) -> str:
+    """A digest of all that a card depends on: parameters, data, loss, past, settings, budget and the program itself."""
+    whole = f"{_fingerprint(subject)} {subject.budget.minutes!r} {subject.budget.asked_memory!r}"
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 @functools.lru_cache(maxsize=2)
-def fingerprint(subject: Subject) -> str:
-    """A digest of all that a card depends on: parameters, data, loss, past, settings and the program itself."""
+def _fingerprint(subject: Subject) -> str:
     digest = hashlib.sha256()
     past = subject.past
     tests = subject.test or ()
@@ -71,10 +95,11 @@ def fingerprint(subject: Subject) -> str:
     rest = (
         subject.name,
         subject.loss,
+        subject.taken,
         past._replace(start=None, losses=None),
         subject.rows,
         subject.seed,
         program_versions(),
     )
     digest.update(repr(rest).encode())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .budget import share
 from .card import Card
 from .report import Report, chosen_instruments, describe_subject, run_study
 from .study_directory import StudyDirectory
@@ -20,13 +21,17 @@ def study(
     only: Sequence[str] = (),
     out: Path | str | None = None,
     progress: bool = True,
+    minutes: float | None = None,
+    memory: int | str | None = None,
     **options: Any,
 ) -> Report:
     """Measure a network on its data with every instrument that applies, theory beside measurement.
 
     `model`, `train`, `test` and the options loss, start, step_size, batch, name, rows and seed are those of
     `as_subject`; a `Subject` may be given in place of them. `only` names some of the instruments. With `out`, cards,
-    report.json and report.html are written there as they come, and a later call goes on from them.
+    report.json and report.html are written there as they come, and a later call goes on from them. `minutes` (3) and
+    `memory` (bytes or a text, "4GiB"; what is free, 4 GiB at most) are the budget: a large network is looked at in
+    fewer rows, products and steps, and its cards say so.
 
     >>> import jax, numpy as np
     >>> from leadline import networks
@@ -39,15 +44,16 @@ def study(
     from rich.progress import Progress
 
     subject = model if isinstance(model, Subject) else as_subject(model, train, test, **options)
+    subject.budget.limit(minutes, memory)
     place = contextlib.nullcontext() if out is None else StudyDirectory(Path(out)).open()
     with place as directory, Progress(transient=True, disable=not progress) as bar:
-        task = bar.add_task("study", total=len(chosen_instruments(only)))
+        task = bar.add_task("study", total=sum(map(share, chosen_instruments(only))))
         return collected(
             subject,
             directory,
             only=only,
             before=lambda name: bar.update(task, description=name),
-            after=lambda card: bar.advance(task),
+            after=lambda card: bar.advance(task, share(card.name)),
         )
 
 
@@ -61,6 +67,8 @@ def collected(
     after: Callable[[Card], None] = lambda card: None,
 ) -> Report:
     """The report of a study; with a directory, its cards are taken up and the report is written after every new one."""
+    if directory is not None:
+        directory.keep_budget(subject)
     report = Report(subject.name, describe_subject(subject), command=command)
     done = {} if directory is None else directory.done(subject)
     for card in run_study(subject, only=only, seed=subject.seed, command=command, done=done, before=before):

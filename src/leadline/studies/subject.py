@@ -14,13 +14,17 @@ from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
 from leadline.training.objectives import Loss
 
+from .budget import Budget
+from .intake.image_layout import ImageLayout, layout_of
+from .intake.positions import counting
+
 TOGETHER = 1024  # rows whose outputs are computed at once
 
 
 class Rows(NamedTuple):
     """Inputs and targets, one row for each example."""
 
-    inputs: Float[np.ndarray, "n ..."]
+    inputs: Num[np.ndarray, "n ..."]
     targets: Num[np.ndarray, "n ..."]
 
     @property
@@ -76,10 +80,13 @@ class Subject:
 
     apply(params, inputs) gives the outputs of a batch, (n, k); `params` is a pytree of floating-point arrays and
     nothing else; targets are class labels (n,) of a classifier, whose outputs are one score per class, or real
-    numbers (n, k); criterion(outputs, targets) gives one loss per row and `loss` is its name ("cross-entropy",
-    "squared", or that of a function). `module` is the network as it was given (a module, or None
-    for a plain function). Training rows are in random order, so the first few are a random sample. What several
-    instruments need is computed once, in `shared`.
+    numbers (n, k) of a regressor. A sequence has outputs (n, T, k) and targets (n, T), labels or -1 where there is
+    none, or real numbers (n, T, k) or NaN; T is the number of `positions`, which may have several axes.
+    criterion(outputs, targets) gives one loss per row (the mean over the positions that count) and `loss` is its
+    name ("cross-entropy", "squared", or that of a function). `module` is the network as it was given (a module, or
+    None for a plain function). `classes` are the names of the classes where the labels were texts, and `taken` says
+    in words how the network takes its inputs and which of its outputs was chosen. Training rows are in random
+    order, so the first few are a random sample. What several instruments need is computed once, in `shared`.
     """
 
     name: str
@@ -94,6 +101,9 @@ class Subject:
     data: str = ""
     rows: int = 1000  #: most training rows that a costly measurement looks at
     seed: int = 0
+    classes: tuple[str, ...] = ()
+    positions: tuple[int, ...] | None = None
+    taken: str = ""
 
     def key(self, purpose: str) -> PRNGKeyArray:
         """A key for one purpose, the same whenever it is asked for."""
@@ -119,24 +129,37 @@ class Subject:
 
     @cached_property
     def outputs(self) -> int:
-        """The number of outputs k."""
-        one = jax.ShapeDtypeStruct((1, *self.input_shape), self.dtype)
-        return jax.eval_shape(self.apply, self.params, one).shape[1]
+        """The number of outputs k, at each position of a sequence."""
+        one = jax.ShapeDtypeStruct((1, *self.input_shape), self.train.inputs.dtype)
+        return jax.eval_shape(self.apply, self.params, one).shape[-1]
+
+    @property
+    def kind(self) -> str:
+        """ "classifier", "regressor", or "sequence" where every position of a row has a target."""
+        if self.positions is not None:
+            return "sequence"
+        return "classifier" if self.classifies else "regressor"
 
     @property
     def classifies(self) -> bool:
         """Whether targets are class labels and outputs their scores."""
         return self.train.targets.dtype.kind == "i"
 
+    @property
+    def integer_inputs(self) -> bool:
+        """Whether inputs are integers, such as tokens, by which nothing can be differentiated."""
+        return self.train.inputs.dtype.kind == "i"
+
     @cached_property
+    def image_layout(self) -> ImageLayout | None:
+        """Where an input is an image, which of its axes are height, width and colours."""
+        steps = self.positions is not None and len(self.positions) == 1 and len(self.input_shape) < 3
+        return None if self.integer_inputs or steps else layout_of(self.input_shape)
+
+    @property
     def image_shape(self) -> tuple[int, int, int] | None:
-        """(height, width, colours) where an input is an image: of two axes, or of three with 1, 3 or 4 colours last."""
-        shape = self.input_shape
-        if len(shape) == 2 and min(shape) > 3:
-            return (*shape, 1)
-        if len(shape) == 3 and shape[2] in (1, 3, 4):
-            return shape
-        return None
+        """(height, width, colours) where an input is an image; `image_layout` makes such images of inputs."""
+        return None if self.image_layout is None else self.image_layout[:3]
 
     @cached_property
     def input_range(self) -> tuple[float, float]:
@@ -148,7 +171,7 @@ class Subject:
         """row_losses(params, inputs, targets): one loss per row, differentiable and jittable."""
         return RowLosses(self.apply, self.criterion)
 
-    def scores(self, inputs: Float[np.ndarray, "n ..."], params: PyTree = None) -> Float[np.ndarray, "n k"]:
+    def scores(self, inputs: Num[np.ndarray, "n ..."], params: PyTree = None) -> Float[np.ndarray, "n ..."]:
         """The outputs of any number of rows, some at a time."""
         params = self.params if params is None else params
         parts = [_outputs(self.apply, params, inputs[i : i + TOGETHER]) for i in range(0, len(inputs), TOGETHER)]
@@ -158,16 +181,28 @@ class Subject:
         """The loss of every row."""
         return np.asarray(self.criterion(jnp.asarray(self.scores(rows.inputs, params)), jnp.asarray(rows.targets)))
 
+    def counted(self, scores: Float[np.ndarray, "n ..."], rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Scores (m, k) and the targets that they are scores for: of a sequence, those of the positions that count."""
+        if self.positions is None:
+            return scores, rows.targets
+        where = counting(rows.targets)
+        return scores[where], rows.targets[where]
+
     @cached_property
-    def train_scores(self) -> Float[np.ndarray, "n k"]:
+    def train_scores(self) -> Float[np.ndarray, "n ..."]:
         return self.scores(self.train.inputs)
 
     @cached_property
-    def test_scores(self) -> Float[np.ndarray, "m k"]:
+    def test_scores(self) -> Float[np.ndarray, "m ..."]:
         """The outputs of the test rows; there must be some."""
         if self.test is None:
             raise ValueError(f"{self.name} has no test rows; give some.")
         return self.scores(self.test.inputs)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """How long a study of it may take and with how much memory; instruments ask it how many rows fit."""
+        return Budget(probe=lambda: self.shared.pass_costs)
 
     @cached_property
     def shared(self) -> Any:

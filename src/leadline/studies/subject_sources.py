@@ -17,10 +17,12 @@ from leadline.evidence import BadInput
 from leadline.training import recipes
 from leadline.training.recipes.run_directory import CONFIG, WEIGHTS
 
+from .intake.arrangement import needs_example
+from .intake.parts import Parts, parts_of
+from .intake.tables import read_parts
 from .named_functions import called, loaded_file
 from .subject import Subject, TrainingHistory
 from .subject_making import as_subject
-from .tables import Parts, parts_of, read_parts
 
 _RECIPES = Path(__file__).parent / "recipes"
 UNTRAINED = "untrained"  # the default network before its training
@@ -40,12 +42,28 @@ class SubjectRequest:
     batch: int | None = None
     rows: int = 1000
     seed: int = 0
+    optimiser: str | None = None
+    momentum: float | None = None
+    select: str | None = None
 
     @property
     def name(self) -> str:
         """A short name, fit for a directory."""
         path, _, attribute = self.model.partition(".py:")
         return attribute or Path(path).resolve().name.removesuffix(".toml")
+
+    def options(self) -> dict[str, Any]:
+        """What of it `as_subject` takes as it is."""
+        place = self.select
+        return {
+            "select": int(place) if place is not None and place.removeprefix("-").isdecimal() else place,
+            "optimiser": self.optimiser,
+            "step_size": self.step,
+            "momentum": self.momentum,
+            "batch": self.batch,
+            "rows": self.rows,
+            "seed": self.seed,
+        }
 
     def command(self) -> str:
         """The command line that asks for this."""
@@ -54,7 +72,10 @@ class SubjectRequest:
             "target": self.target,
             "weights": self.weights,
             "loss": self.loss,
+            "select": self.select,
             "step": self.step,
+            "optimiser": self.optimiser,
+            "momentum": self.momentum,
             "batch": self.batch,
         }
         given = "".join(f" --{name} {value}" for name, value in options.items() if value is not None)
@@ -141,13 +162,10 @@ def _of_run(wish: SubjectRequest, run: recipes.TrainedRun, name: str) -> Subject
         _weighted(run.network, wish.weights),
         *parts,
         loss=loss or run.losses.criterion,
-        step_size=wish.step,
-        batch=wish.batch,
         past=past,
         name=name,
         data=wish.data or run.recipe.data.name,
-        rows=wish.rows,
-        seed=wish.seed,
+        **wish.options(),
     )
     return replace(subject, loss=settings.loss) if loss is None else subject
 
@@ -166,19 +184,23 @@ def _of_object(wish: SubjectRequest, notice: Callable[[str], None]) -> Subject:
         _weighted(found, wish.weights),
         *_parts(wish, notice),
         loss=wish.loss,
-        step_size=wish.step,
-        batch=wish.batch,
         name=wish.name,
         data=wish.data,
-        rows=wish.rows,
-        seed=wish.seed,
+        **wish.options(),
     )
 
 
 def _weighted(model: Any, weights: Path | None) -> Any:
-    """The model with the weights of a safetensors file, if one is given."""
+    """The model with the weights of a safetensors file, or of one that PyTorch wrote, if one is given."""
     if weights is None:
         return model
+    if needs_example(model):
+        from leadline.frameworks.torch_modules.weights import with_weights
+
+        try:
+            return with_weights(model[0] if isinstance(model, tuple) else model, weights)
+        except (ValueError, OSError) as mistake:
+            raise BadInput(str(mistake)) from None
     if isinstance(model, tuple) and len(model) == 2:
         module, values = model
         stateful = isinstance(module, eqx.Module)
@@ -194,7 +216,7 @@ def _parts(wish: SubjectRequest, notice: Callable[[str], None]) -> Parts:
     if ".py:" in source:
         found = _object(source)
         found = called(found, source) if callable(found) and _takes_nothing(found) else found
-        return parts_of(found, source, seed=wish.seed)
+        return parts_of(found, source, seed=wish.seed, most=wish.rows, notice=notice)
     if source in image_datasets():
         return parts_of(datasets.load(source, notice=notice), source)
     if Path(source).suffix:

@@ -25,15 +25,24 @@ def study(
         str | None, typer.Option(help="A dataset's name, a .npz, .csv or .parquet file, or file.py:object.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The column of a table that is to be predicted.")] = None,
-    weights: Annotated[Path | None, typer.Option(help="A safetensors file with the network's weights.")] = None,
+    weights: Annotated[Path | None, typer.Option(help="A .safetensors or .pt file with the network's weights.")] = None,
     loss: Annotated[str | None, typer.Option(help="cross-entropy or squared; else as the targets suggest.")] = None,
-    step: Annotated[
-        float | None, typer.Option(callback=finite, min=0, help="The step size it was trained with.")
+    select: Annotated[str | None, typer.Option(help="Which of several outputs: its place (0, 1, ...) or name.")] = None,
+    optimiser: Annotated[str | None, typer.Option(help="What it was trained with: sgd, momentum, adam, ...")] = None,
+    step: Annotated[float | None, typer.Option(callback=finite, min=0, help="The step size of that optimiser.")] = None,
+    momentum: Annotated[
+        float | None, typer.Option(callback=finite, min=0, help="The momentum of that optimiser.")
     ] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="The batch size it was trained with.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Use this instrument alone; may be repeated.")] = None,
     against: Annotated[str | None, typer.Option(help="A second subject, to be shown beside the first.")] = None,
     rows: Annotated[int, typer.Option(min=20, help="Look at so many training rows where it is costly.")] = 1000,
+    minutes: Annotated[
+        float, typer.Option(callback=finite, min=0.01, help="About how long it may take on this machine.")
+    ] = 3.0,
+    memory: Annotated[
+        str | None, typer.Option(help="How much memory it may take: bytes or 4GiB; else what is free, 4 GiB at most.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of samples and probes.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Keep the report here; else in studies/NAME.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what the directory has.")] = False,
@@ -43,46 +52,53 @@ def study(
     from leadline.cli import show_study
     from leadline.studies import SubjectRequest
 
-    wish = SubjectRequest(subject, data, target, weights, loss, step, batch, rows, seed)
+    shared = {"data": data, "target": target, "loss": loss, "rows": rows, "seed": seed}
+    known = {"weights": weights, "select": select, "optimiser": optimiser, "step": step, "momentum": momentum}
+    wish = SubjectRequest(subject, batch=batch, **known, **shared)
     if against is None:
-        report, page = _studied(wish, out or Path("studies") / wish.name, only or [], fresh, json)
+        report, page = _studied(wish, out or Path("studies") / wish.name, only or [], fresh, json, minutes, memory)
         show_study.report(report, page, as_json=json)
         return 1 if "error" in report.verdicts().values() else 0
-    other = SubjectRequest(against, data, target, None, loss, None, None, rows, seed)
+    other = SubjectRequest(against, **shared)
     place = out or Path("studies") / f"{wish.name}-against-{other.name}"
     names = (wish.name, other.name) if wish.name != other.name else ("first", "second")
     reports = [
-        _studied(one, place / name, only or [], fresh, json)[0] for one, name in zip((wish, other), names, strict=True)
+        _studied(one, place / name, only or [], fresh, json, minutes, memory)[0]
+        for one, name in zip((wish, other), names, strict=True)
     ]
     show_study.both(*reports, _side_by_side(*reports, place), as_json=json)
     return 1 if any("error" in r.verdicts().values() for r in reports) else 0
 
 
-def _studied(wish: "SubjectRequest", out: Path, only: list[str], fresh: bool, quiet: bool) -> tuple["Report", Path]:
+def _studied(
+    wish: "SubjectRequest", out: Path, only: list[str], fresh: bool, quiet: bool, minutes: float, memory: str | None
+) -> tuple["Report", Path]:
     """Open the subject, run what is not there yet, and write the report after every card."""
     from leadline.cli import show_study
     from leadline.evidence.parameters import BadInput
     from leadline.studies import open_subject
+    from leadline.studies.budget import MINUTES, memory_of
     from leadline.studies.report import PAGE, chosen_instruments
     from leadline.studies.study_directory import StudyDirectory
     from leadline.studies.studying import collected
 
     names = chosen_instruments(only)
+    command = wish.command() + ("" if minutes == MINUTES else f" --minutes {minutes:g}")
+    command += "" if memory is None else f" --memory {memory_of(memory)}"
     try:
         with StudyDirectory(out).open() as directory:
             if fresh:
                 directory.clear()
             seen = show_study.notices.is_terminal and not quiet
             subject = open_subject(wish, out, progress=seen, notice=show_study.say)
+            subject.budget.limit(minutes, memory)
             with show_study.progress(wish.name, names, quiet=quiet) as bar:
 
                 def after(card: "Card") -> None:
                     bar.finished(card)
                     check()
 
-                report = collected(
-                    subject, directory, only=only, command=wish.command(), before=bar.running, after=after
-                )
+                report = collected(subject, directory, only=only, command=command, before=bar.running, after=after)
     except OSError as error:
         raise BadInput(f"Cannot write to {out} ({error.strerror or error}); choose another --out.") from None
     return report, out / PAGE

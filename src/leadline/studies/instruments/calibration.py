@@ -108,11 +108,11 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     )
     if found.uncertainty is not None:
         u = found.uncertainty
-        yield figure.bars(
+        yield figure.categories(
             f"Entropy on noise inputs {u.entropy_noise:.2f} against {u.entropy_data:.2f} on test rows (posterior)",
             "inputs",
             "mean entropy (nats)",
-            values={
+            points={
                 "network": {"test rows": u.entropy_data_before, "noise": u.entropy_noise_before},
                 "last-layer posterior": {"test rows": u.entropy_data, "noise": u.entropy_noise},
             },
@@ -156,7 +156,7 @@ def _meaning_of_classes(found: Measured) -> Meaning:
             f"On average confidence and accuracy agree ({found.confidence:.1%}, {found.accuracy:.1%}), not bin by bin"
         )
     words = f"{kind}; calibration error {miss:.3f} where chance explains up to {normal:.3f}.{unsure}"
-    return Meaning(words, 0.85 if gap > 0.05 else 0.6, advice)
+    return Meaning(words, 0.85 if gap > 0.05 else 0.6, advice, change=min(miss, 1.0), rests_on="calibration error")
 
 
 def _meaning_of_intervals(found: Measured) -> Meaning:
@@ -172,7 +172,9 @@ def _meaning_of_intervals(found: Measured) -> Meaning:
         words = (
             f"{name} said to hold 95% of the targets hold {share:.1%}: the errors are larger on new rows than on old."
         )
-        return Meaning(words, 0.7, "Widen the error bars by the residuals of held-out rows.")
+        advice = "Widen the error bars by the residuals of held-out rows."
+        told = f"coverage of 95% intervals by the {'last-layer posterior' if bayesian else 'residual sd'}"
+        return Meaning(words, 0.7, advice, change=0.95 - share, rests_on=told)
     if high < 5e-4:
         return Meaning(
             f"{name} said to hold 95% of the targets hold {share:.1%}: they are wider than they need be.", 0.4

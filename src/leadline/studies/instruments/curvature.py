@@ -9,17 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from leadline.audits.spectrum_survey import SpectrumSurvey, spectrum_comparisons, spectrum_figure, survey_spectrum
+from leadline.audits.spectrum_survey import spectrum_figure
 from leadline.curvature.operators.operator import Operator
-from leadline.curvature.operators.symmetric_map import SymmetricMap
-from leadline.curvature.spectra.lanczos import Eigenpairs
 from leadline.curvature.spectra.spectral_density import SpectralDensity
-from leadline.evidence import Comparison, Figure, at_least, at_most, close
+from leadline.evidence import Comparison, Figure, at_least, at_most
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable, plainly
 from ..measurements.sloppy_spectrum import SloppySpectrum, sloppy_spectrum
-from ..subject import Subject, TrainingHistory
+from ..subject import Rows, Subject, TrainingHistory
 
 CONFIDENT = 3.29  # standard errors that a normal error exceeds once in 1000 times
 SMALL = 30_000  # parameters up to which the density is resolved by 40 products a probe, 20 above
@@ -32,14 +30,12 @@ class Measured(NamedTuple):
     """What the loss looks like around the parameters, on `rows` rows that it classifies with `accuracy`.
 
     `largest` eigenvalues (descending) with `residuals` (an exact one lies so near; likewise elsewhere),
-    `largest_error` the standard error of the first over the rows of all training data (0 where these are all),
-    `largest_by_rows` the same eigenvalue as mean of vᵀ∇²ℓᵢv; `least`; `gauss_newton`: its largest eigenvalue, and
-    `apart` ≥ ‖H − G‖. `trace` by Hutch++ with what its error exceeds once in 1000 times, `density_trace` likewise by
-    the `density`. `outliers`: eigenvalues before the widest gap. `gradient_norm` beside `gradient_scatter`, what
-    sampling so many rows makes of a gradient 0; `critical` where it is no more than that explains. `stable` = 2/step
-    for plain gradient descent. `relative` is the largest eigenvalue of |w|H|w|, which no rescaling of ReLU units
-    changes; `rescaled` are plain and relative one after the first layer was doubled and the second halved, at the same
-    outputs. `sloppy`: the Fisher spectrum (see `SloppySpectrum`).
+    `largest_error` the standard error of the first over the rows of all training data (0 where these are all); `least`;
+    `gauss_newton`: vᵀGv of the Gauss-Newton matrix along the sharpest direction v. `trace` by the `density`, with what
+    its error exceeds once in 1000 times. `outliers`: eigenvalues before the widest gap. `gradient_norm` beside
+    `gradient_scatter`, what sampling so many rows makes of a gradient 0; `critical` where it is no more than that
+    explains. `stable`: see `stability_limit`. `relative` is the largest eigenvalue of |w|H|w|, which no
+    rescaling of ReLU units changes. `sloppy`: the Fisher spectrum (see `SloppySpectrum`).
     """
 
     rows: int
@@ -49,16 +45,11 @@ class Measured(NamedTuple):
     largest: Float[np.ndarray, " k"]
     residuals: Float[np.ndarray, " k"]
     largest_error: float
-    largest_by_rows: float
     least: float
     least_residual: float
     gauss_newton: float
-    gauss_newton_residual: float
-    apart: float
     trace: float
     trace_reach: float
-    density_trace: float
-    density_reach: float
     density: SpectralDensity
     outliers: int
     gradient_norm: float
@@ -67,68 +58,82 @@ class Measured(NamedTuple):
     stable: float | None
     relative: float
     relative_residual: float
-    rescaled: tuple[float, float] | None
-    rescaled_residual: float | None
     sloppy: SloppySpectrum | None
     parts: tuple[NotApplicable, ...]
 
-    @property
-    def survey(self) -> SpectrumSurvey:
-        """The part of this that any spectrum has."""
-        return SpectrumSurvey(*(getattr(self, name) for name in SpectrumSurvey._fields))
-
 
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
-    """Eigenvalues, density, trace, Gauss-Newton, gradient, relative sharpness, Fisher spectrum."""
+    """Eigenvalues, density, Gauss-Newton part, gradient, relative sharpness, Fisher spectrum."""
     import warnings
 
+    from scipy.special import stdtrit
+
     from leadline import curvature
+    from leadline.curvature.operators.dense_operator import dense_if_small
     from leadline.curvature.operators.row_curvatures import curvatures_by_row
 
     parts: list[NotApplicable] = []
-    sample = subject.sample
+    shared, rows, (_, held, _) = subject.shared, subject.shared.curved_rows, subject.shared.lanczos
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of kinks: one-sided products are what training used too
-        h, largest = subject.shared.hessian, subject.shared.hessian_top
-        g = curvature.gauss_newton(subject.apply, subject.criterion, subject.params, *sample, batch=256)
-    found = survey_spectrum(h, g, largest, key, num_steps=40 if subject.size <= SMALL else 20)
-    bends = curvatures_by_row(subject.row_losses, subject.params, largest.vectors[0], *sample)
-    seen = 1 - sample.count / subject.train.count
-    error = float(np.std(bends, ddof=1)) * (seen / sample.count) ** 0.5
-    loss, norm, scatter = _gradient(subject)
-    relative, rescaled = relative_sharpness(subject, h)
-    if rescaled is None:
-        parts.append(
-            NotApplicable("sharpness after rescaling the layers", "the network is a ReLU MLP with a hidden layer")
-        )
+        warnings.simplefilter("ignore")  # of kinks (one-sided products are what training used too) and of residuals
+        h, largest = dense_if_small(shared.hessian), shared.hessian_top
+        least = h.top(1, which="smallest", max_steps=min(200, 2 * held), tolerance=1e-3, basis=held)
+        g = curvature.gauss_newton(subject.apply, subject.criterion, subject.params, *rows, batch=256)
+    top = largest.vectors[0]
+    probes, num_steps = _density_products(subject)
+    density = h.density(key=jax.random.split(key, 2)[0], probes=probes, num_steps=min(num_steps, h.size))
+    mean, deviation = density.moment(1)
+    bends = curvatures_by_row(subject.row_losses, subject.params, top, *rows)
+    seen = 1 - rows.count / subject.train.count
+    error = float(np.std(bends, ddof=1)) * (seen / rows.count) ** 0.5
+    loss, norm, scatter = _gradient(subject, rows)
+    relative = relative_sharpness(shared.hessian, subject.params, min(held, 50))
     sloppy = sloppy_spectrum(subject)
     if isinstance(sloppy, NotApplicable):
         parts.append(sloppy)
         sloppy = None
-    past, stable = subject.past, None
-    if past.plain:
-        stable = 2 / past.step
-    else:
+    past = subject.past
+    stable = stability_limit(past)
+    if stable is None:
         parts.append(NotApplicable("largest Hessian eigenvalue against 2/step", why_not_plain(past)))
     if _accuracy(subject) is None:
         parts.append(NotApplicable("outlying eigenvalues against classes", "the targets are class labels"))
+    sure = max(int(np.sum(np.cumprod(largest.converged))), 1)
     return Measured(
-        rows=sample.count,
+        rows=rows.count,
+        size=subject.size,
         loss=loss,
         accuracy=_accuracy(subject),
+        largest=np.asarray(largest.values, float),
+        residuals=np.asarray(largest.residuals, float),
         largest_error=error,
-        largest_by_rows=float(np.mean(bends)),
+        least=float(least.values[0]),
+        least_residual=float(least.residuals[0]),
+        gauss_newton=float(np.dot(top, np.asarray(g(jnp.asarray(top))))),
+        trace=mean * subject.size,
+        trace_reach=float(stdtrit(probes - 1, 0.9995)) * deviation * subject.size,
+        density=density,
+        outliers=curvature.count_outliers(np.asarray(largest.values, float)[:sure]),
         gradient_norm=norm,
         gradient_scatter=scatter,
         critical=norm**2 <= SCATTER * scatter**2,
         stable=stable,
         relative=relative[0],
         relative_residual=relative[1],
-        rescaled=None if rescaled is None else rescaled[:2],
-        rescaled_residual=None if rescaled is None else rescaled[2],
         sloppy=sloppy,
         parts=tuple(parts),
-        **found._asdict(),
+    )
+
+
+def _density_products(subject: Subject) -> tuple[int, int]:
+    """Probes and products of each for the density: 8 of 40 (20 for large networks), or what the budget allows."""
+    num_steps = 40 if subject.size <= SMALL else 20
+    seconds = subject.budget.costs.product * subject.shared.curved_rows.count
+    products = subject.budget.count(
+        "curvature", "products for the density", 8 * num_steps, seconds=seconds, part=0.3, least=16
+    )
+    return (
+        (8, num_steps) if products == 8 * num_steps else (max(products // num_steps, 2), min(num_steps, products // 2))
     )
 
 
@@ -140,6 +145,32 @@ def _accuracy(subject: Subject) -> float | None:
     return float(np.mean(scores.argmax(axis=1) == labels)) if labels.ndim == 1 else None
 
 
+def stability_limit(past: TrainingHistory) -> float | None:
+    """The curvature above which the rule of training leaves a quadratic's minimum; None where no theory gives one.
+
+    Gradient descent with step η: 2/η. With momentum β: 2(1 + β)/η; Nesterov's: (2/η)(1 + β)/(1 + 2β) (Cohen et al.
+    2021). Rules that scale each weight (Adam) have such a limit for the scaled Hessian only, and their scales are not
+    known.
+
+    >>> stability_limit(TrainingHistory(optimiser="momentum", step=0.5, momentum=0.9))
+    7.6
+    """
+    if past.step is None or not past.constant_step or past.weight_decay:
+        return None
+    if past.plain:
+        return 2 / past.step
+    beta = past.momentum
+    if past.optimiser in ("sgd", "momentum"):
+        return 2 * (1 + beta) / past.step
+    return 2 * (1 + beta) / (1 + 2 * beta) / past.step if past.optimiser == "nesterov" else None
+
+
+def _limit_words(past: TrainingHistory) -> str:
+    if not past.momentum:
+        return "2/step"
+    return "(2/step)(1 + β)/(1 + 2β)" if past.optimiser == "nesterov" else "2(1 + β)/step"
+
+
 def why_not_plain(past: TrainingHistory) -> str:
     """What a comparison of sharpness and step would need, and the optimiser that prevents it."""
     base = "it was trained by gradient descent at a known constant step, without momentum or decay"
@@ -148,12 +179,11 @@ def why_not_plain(past: TrainingHistory) -> str:
     return base
 
 
-def _gradient(subject: Subject) -> tuple[float, float, float]:
+def _gradient(subject: Subject, sample: Rows) -> tuple[float, float, float]:
     """Mean loss, norm of the mean gradient, and what sampling would make of a gradient 0: √(tr C/n)."""
     from leadline import curvature
     from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 
-    sample = subject.sample
     loss, gradient = _mean_gradient(PatchConvolutions(subject.row_losses), subject.params, *map(jnp.asarray, sample))
     norm = float(np.sqrt(sum(float(np.sum(np.asarray(leaf, float) ** 2)) for leaf in jax.tree.leaves(gradient))))
     some = sample.first(200)
@@ -167,28 +197,10 @@ def _mean_gradient(losses: Callable[..., Array], params: PyTree, x: Array, y: Ar
     return jax.value_and_grad(lambda p: jnp.mean(losses(p, x, y)))(params)
 
 
-def relative_sharpness(subject: Subject, h: Operator) -> tuple[tuple[float, float], tuple[float, float, float] | None]:
-    """λ_max(|w|H|w|) with its residual; both sharpnesses after layers were rescaled, with the larger residual."""
-    from leadline import networks
-    from leadline.curvature.operators.dense_operator import dense_if_small
+def relative_sharpness(h: Operator, params: PyTree, basis: int = 50) -> tuple[float, float]:
+    """λ_max(|w|H|w|) with its residual."""
+    import warnings
 
-    plain = _scaled_top(h, subject.params)
-    net = subject.module
-    if not (isinstance(net, networks.MLP) and net.activation == "relu" and len(net.layers) > 1):
-        return plain, None
-    factors = [jnp.full(w, 2.0 if i == 0 else 1.0, subject.dtype) for i, w in enumerate(net.widths[1:-1])]
-    params = eqx.filter(networks.rescale_units(net, factors), eqx.is_inexact_array)
-    if jax.tree.structure(params) != jax.tree.structure(subject.params):
-        return plain, None
-    moved = eqx.tree_at(lambda op: op.params, h, params)
-    value, residual = _scaled_top(moved, params)
-    top = _quiet_top(
-        dense_if_small(moved), basis=max(2 * len(subject.shared.hessian_top.values) + 20, 50)
-    )  # compiled already
-    return plain, (float(top.values[0]), value, residual)
-
-
-def _scaled_top(h: Operator, params: PyTree) -> tuple[float, float]:
     from leadline import curvature
     from leadline.curvature.operators.dense_operator import dense_if_small
     from leadline.curvature.sharpness.sharpness_measures import ScaledHessian
@@ -197,36 +209,19 @@ def _scaled_top(h: Operator, params: PyTree) -> tuple[float, float]:
     if isinstance(dense_if_small(h), curvature.DenseOperator):
         size = np.abs(np.asarray(h.flat(params)))
         scaled = curvature.DenseOperator(jnp.asarray(size[:, None] * h.dense() * size))
-    found = _quiet_top(scaled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the residual says it
+        found = curvature.top(scaled, 1, max_steps=200, tolerance=1e-3, basis=basis)
     return float(found.values[0]), float(found.residuals[0])
 
 
-def _quiet_top(operator: SymmetricMap, basis: int = 50) -> Eigenpairs:
-    import warnings
-
-    from leadline import curvature
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the residual says it
-        return curvature.top(operator, 1, max_steps=200, tolerance=1e-3, basis=basis)
-
-
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
-    rounding = 30 * float(np.finfo(subject.dtype).eps)
-    yield from spectrum_comparisons(found.survey, rounding)
     top = float(found.largest[0])
-    yield close(
-        found.largest_by_rows,
-        top,
-        "largest eigenvalue as a mean over rows, by Lanczos",
-        atol=float(found.residuals[0]),
-        rtol=rounding,
-    )
     if found.stable is not None:
         yield at_most(
             top,
             found.stable,
-            "largest Hessian eigenvalue, 2/step",
+            f"largest Hessian eigenvalue, {_limit_words(subject.past)}",
             atol=float(found.residuals[0]) + CONFIDENT * found.largest_error,
         )
     if found.accuracy is not None:
@@ -234,25 +229,15 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         least, most = subject.outputs - 1, subject.outputs
         yield at_least(found.outliers, least, "outlying eigenvalues, classes less one").given(*fits).as_empirical()
         yield at_most(found.outliers, most, "outlying eigenvalues, classes").given(*fits).as_empirical()
-    if found.rescaled is not None:
-        yield close(
-            found.rescaled[1],
-            found.relative,
-            "relative sharpness after rescaling the layers, before",
-            atol=found.relative_residual + found.rescaled_residual,
-            rtol=rounding,
-        )
-    if found.sloppy is not None:
-        s = found.sloppy
-        yield at_most(s.rank, s.most, "rank of the Fisher matrix, rows times free outputs, or parameters")
-        yield at_most(s.effective, s.rank, "effective dimension, rank of the Fisher matrix", rtol=1e-3)
+        share = "share of the largest eigenvalue that its Gauss-Newton part explains, nine tenths"
+        yield at_least(found.gauss_newton / top if top else 0.0, FITS, share).given(*fits).as_empirical()
     for part in found.parts:
         yield part.comparison()
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
-    rules = {} if found.stable is None else {"2/step": ("x", found.stable)}
-    yield spectrum_figure(found.survey, subject.outputs, rules)
+    rules = {} if found.stable is None else {_limit_words(subject.past): ("x", found.stable)}
+    yield spectrum_figure(found, subject.outputs, rules)
     if found.sloppy is not None:
         s = found.sloppy
         some = np.unique(np.geomspace(1, max(s.rank, 1), 60).astype(int)) - 1
@@ -298,24 +283,28 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             f"{plainly(2 / top)}.{rest}",
             0.3,
         )
-    ratio = top / found.stable
+    ratio, limit, step = top / found.stable, _limit_words(subject.past), subject.past.step
+    evidence = f"this follows from the largest eigenvalue on {found.rows} rows at the present weights"
     if ratio > 1 + EDGE:
         return Meaning(
-            f"The sharpest direction ({top:.3g}) bends {ratio:.2g} times more than the step {2 / found.stable:.2g} "
-            f"allows (2/step = {found.stable:.3g}): descent is unstable there.{rest}",
+            f"The sharpest direction ({top:.3g}) bends {ratio:.2g} times more than the step {step:.2g} "
+            f"allows ({limit} = {found.stable:.3g}): descent is unstable there.{rest}",
             0.7,
-            f"Lower the step below {plainly(2 / top)}.",
+            f"Lower the step below {plainly(step / ratio)}: {evidence}.",
+            change=1 - 1 / ratio,
+            rests_on="largest Hessian eigenvalue",
         )
     if ratio >= 1 - EDGE:
         return Meaning(
-            f"Training is at the edge of stability: the largest eigenvalue {top:.3g} is within {EDGE:.0%} of 2/step = "
+            f"Training is at the edge of stability: the largest eigenvalue {top:.3g} is within {EDGE:.0%} of {limit} = "
             f"{found.stable:.3g}, so the step, not the data, limits the sharpness.{rest}",
             0.5,
-            "Expect a smaller step to end in a sharper place; lower it if the loss jumps.",
+            f"Lower the step only if the loss jumps: {evidence}, and a smaller one would end in a sharper place.",
+            rests_on="largest Hessian eigenvalue",
         )
     return Meaning(
-        f"The sharpest direction bends with {top:.3g}, {ratio:.0%} of the 2/step = {found.stable:.3g} that its step "
-        f"can bear: stable, with steps up to {plainly(2 / top)} possible.{rest}",
+        f"The sharpest direction bends with {top:.3g}, {ratio:.0%} of the {limit} = {found.stable:.3g} that its step "
+        f"can bear: stable.{rest}",
         0.3 if found.critical else 0.35,
     )
 

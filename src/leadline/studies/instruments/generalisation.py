@@ -12,7 +12,7 @@ from leadline.evidence import Comparison, Figure, at_most
 from leadline.generalisation.bounds import Bound
 from leadline.generalisation.dense_chain_bounds import ChainBounds
 from leadline.generalisation.held_out_bounds import ExactInterval
-from leadline.generalisation.network_certificates import NetworkCertificate
+from leadline.generalisation.network_certificates import ROWS_A_DRAW, NetworkCertificate
 from leadline.generalisation.network_norms import LayerNorms
 from leadline.presentation import figure
 
@@ -24,6 +24,10 @@ SURE = 0.999  # of the test error's lower end in comparisons
 PAC_BAYES = "PAC-Bayes"
 HELD_OUT = ("test rows, exact", "test rows, Hoeffding")
 DRAWN = 2000  # margins kept for the figure
+NUM_STEPS, RATE = 600, 2e-2  # of the posterior's fit; fewer steps are longer, up to
+FASTER = 5.0  # times
+POSTERIOR_BATCH = 128  # rows of each
+WEIGHT_SECONDS = 4e-8  # a normal number for one weight, its exponential, and a step of Adam, on one core
 
 
 class Measured(NamedTuple):
@@ -149,6 +153,7 @@ def _of_layers(
 
 def _certificate(subject: Subject, key: PRNGKeyArray) -> tuple[NetworkCertificate | None, list[NotApplicable]]:
     test = None if subject.test is None else (subject.test.inputs, subject.test.targets)
+    num_steps, draws = _affordable(subject)
     try:
         return generalisation.network_certificate(
             subject.apply,
@@ -158,22 +163,29 @@ def _certificate(subject: Subject, key: PRNGKeyArray) -> tuple[NetworkCertificat
             prior=subject.past.start,
             confidence=CONFIDENCE,
             test=test,
+            num_steps=num_steps,
+            rate=RATE * min(NUM_STEPS / num_steps, FASTER),
+            draws=draws,
             key=key,
         ), []
     except ValueError as reason:
         return None, [NotApplicable("PAC-Bayes certificate", f"a posterior can be fitted, and: {reason}")]
 
 
+def _affordable(subject: Subject) -> tuple[int, int]:
+    """Steps in which a posterior is fitted, and networks drawn from it: 600 and 500 to 8000, or what the budget has."""
+    budget, costs = subject.budget, subject.budget.costs
+    step = POSTERIOR_BATCH * costs.gradient + WEIGHT_SECONDS * subject.size
+    num_steps = budget.count("generalisation", "steps of the posterior", NUM_STEPS, seconds=step, part=0.6, least=64)
+    draw = ROWS_A_DRAW * costs.forward + WEIGHT_SECONDS / 4 * subject.size
+    most = int(np.clip(4e8 // subject.size, 500, 8000))
+    draws = budget.count("generalisation", "networks drawn", most, seconds=2 * draw, part=0.3, least=64)
+    return num_steps, draws
+
+
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     for part in found.parts:
         yield part.comparison()
-    if found.test is not None:
-        exact, hoeffding = (found.bounds[name].value for name in HELD_OUT)
-        chernoff = generalisation.chernoff_test_bound(
-            round(found.test.share * subject.test.count), subject.test.count, confidence=CONFIDENCE
-        ).value
-        yield at_most(exact, chernoff, "exact bound from the test rows, Chernoff's", rtol=1e-9)
-        yield at_most(chernoff, hoeffding, "Chernoff's bound, Hoeffding's", rtol=1e-9)
     for name, bound in found.bounds.items():
         if name in HELD_OUT or found.test is None:
             continue
@@ -195,12 +207,17 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
         if found.best
         else "no bound says a thing"
     )
-    measured = {} if found.test is None else {"measured error": found.test.share}
-    yield figure.bars(
-        f"From the training rows, {best}" + "".join(f"; test error {share:.3f}" for share in measured.values()),
+    names = sorted(valid, key=valid.get)
+    measured = {}
+    if found.test is not None:
+        t, drawn = found.test, found.certificate.test_error if found.certificate is not None else None
+        measured = {name: drawn if name == PAC_BAYES and drawn else (t.share, t.low, t.high) for name in names}
+    yield figure.categories(
+        f"From the training rows, {best}" + ("" if found.test is None else f"; test error {found.test.share:.3f}"),
         "",
-        "upper bound on the error",
-        values={"bound": measured | {name: valid[name] for name in sorted(valid, key=valid.get)}},
+        "error",
+        lines={"upper bound": {name: valid[name] for name in names}},
+        points={"test error": measured} if measured else {},
         rules={f"chance {found.chance:.2f}": ("y", found.chance)},
         log=True,
     )
@@ -235,19 +252,21 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             f"Training error is {found.training.share:.3f} but {error}, no better than guessing: the network has "
             f"memorised its rows. {says}."
         )
-        return Meaning(sentence, 0.95, "Look for wrong labels or a mismatch of training and test rows before using it.")
+        advice = "Look for wrong labels or a mismatch of training and test rows before using it."
+        return Meaning(sentence, 0.95, advice, change=t.share - found.training.share)
     if t.high >= found.chance:
         sentence = (
             f"Training error is {found.training.share:.3f} and {error}, which does not exclude guessing: as far as the "
             f"test rows can tell it has not learned. {says}."
         )
-        return Meaning(sentence, 0.8, "Train it first, or give more test rows.")
+        return Meaning(sentence, 0.8, "Train it first, or give more test rows.", change=t.share)
     low, high = found.gap_interval
     if low > max(0.05, t.share / 2):
         sentence = (
             f"The gap between test and training error is {found.gap:.3f} ({low:.3f} to {high:.3f}): {error}. {says}."
         )
-        return Meaning(sentence, 0.7, "More data, augmentation or regularisation should narrow the gap.")
+        advice = "More data, augmentation or regularisation should narrow the gap."
+        return Meaning(sentence, 0.7, advice, change=found.gap)
     weight = 0.35 if found.best else 0.3
     rest = "trust the test rows, which certify far more" if found.best else "only the test rows do"
     return Meaning(f"{says}; {rest}: {error}.", weight)

@@ -190,6 +190,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             f"It has neither memorised nor learnt its training rows: {seen}. {fits}",
             0.3,
             "Train it before you ask what it knows.",
+            change=float(np.clip(1 - found.train_right, 0, 1)),
         )
     if found.test_right is None:
         return Meaning(
@@ -208,9 +209,15 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
                 f"It has memorised: {seen}, but {interval}, {guess}. {fits}",
                 0.95,
                 "Do not use its answers; look at how inputs and labels were put together.",
+                change=found.train_right - found.test_right,
+                rests_on="test accuracy (lower end)",
             )
         return Meaning(
-            f"It knows little: {seen}, {interval}, {guess}. {fits}", 0.6, "Train it longer, or test it on more rows."
+            f"It knows little: {seen}, {interval}, {guess}. {fits}",
+            0.6,
+            "Train it longer, or test it on more rows.",
+            change=1 - found.test_right,
+            rests_on="test accuracy (lower end)",
         )
     near = found.neighbours
     nearest = f"the nearest training row alone gets {near.right / near.rows:.1%}"
@@ -220,13 +227,16 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             f"{seen}, {interval}.",
             0.85,
             "Remove them from the test rows and measure again.",
+            change=near.duplicates / near.rows,
+            rests_on="test rows that are training rows",
         )
     gap = found.train_right - high
     if gap > 0.05:
         return Meaning(
-            f"NotApplicable of what it knows is memory: {seen}, {interval}; {nearest}. {fits}",
+            f"Part of what it knows is memory: {seen}, {interval}; {nearest}. {fits}",
             0.6,
             "Use more data, augmentation or regularisation.",
+            change=found.train_right - found.test_right,
         )
     return Meaning(f"It has learnt more than its rows: {seen}, {interval}; {nearest}. {fits}", 0.25)
 
@@ -239,12 +249,14 @@ def _regression_meaning(found: Measured, seen: str, fits: str) -> Meaning:
             f"It has memorised: {seen}, {tested}, no better than naming the mean. {fits}",
             0.95,
             "Do not use its answers; look at how inputs and targets were put together.",
+            change=float(np.clip(found.train_right - found.test_right, 0, 1)),
         )
     if found.train_right - found.test_right > 0.2:
         return Meaning(
-            f"NotApplicable of what it knows is memory: {seen}, {tested}. {fits}",
+            f"Part of what it knows is memory: {seen}, {tested}. {fits}",
             0.6,
             "Use more data or regularisation.",
+            change=float(np.clip(found.train_right - found.test_right, 0, 1)),
         )
     return Meaning(
         f"It has learnt more than its rows: {seen}, {tested}; squared error {near.network_error:.3g}, "

@@ -4,22 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray, PyTree
+from jaxtyping import PRNGKeyArray
 
 from leadline import data, stochastic
-from leadline.curvature.operators.operator import Operator
 from leadline.evidence import Comparison, Figure, at_least, at_most, mean
 from leadline.presentation import figure
 from leadline.stochastic.moments.quadratic_floors import FloorCheck
 from leadline.stochastic.runs.short_continuations import Continuation, LossAround, SegmentDrop, tree_dot
 
 from ..instrument import Instrument, Meaning, NotApplicable, plainly
+from ..measurements.noisy_steps import RUNS, affordable, equilibrium_floor, noisy_steps, operations
 from ..subject import Subject
+from .curvature import why_not_plain
 
-RUNS = 4
 NEARLY_ALL = 0.99  # of the training rows right: a loss that still falls is no sign of unfinished training
 BUDGET = 1.5e11  # floating-point operations for the repeated steps
 STEP_UNKNOWN = "the step size is known (give --step)"
@@ -74,15 +73,15 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     hessian, smoothness = subject.shared.hessian, float(subject.shared.hessian_top.values[0])
     g = noise.gradient
     square, trace = noise.seen_square.value, noise.seen_trace.value
-    here = LossAround(subject.row_losses, subject.params, tuple(map(jnp.asarray, subject.sample)))
+    sample = subject.shared.curved_rows
+    here = LossAround(subject.row_losses, subject.params, tuple(map(jnp.asarray, sample)))
     loss = float(here.row_losses(subject.params).mean())
-    plain = past.optimiser in (None, "sgd")
-    step_known = past.step is not None and plain
+    step_known = past.plain
     if past.step is None:
         parts.append(NotApplicable("step size against 2/L", STEP_UNKNOWN))
-    elif not plain:
-        parts.append(NotApplicable("step size against 2/L", f"training was by plain SGD (it was by {past.optimiser})"))
-    rows = subject.sample.count
+    elif not step_known:
+        parts.append(NotApplicable("step size against 2/L", why_not_plain(past)))
+    rows = sample.count
     step = float(past.step) if step_known else (1 / smoothness if smoothness > 0 else 0.1)
     batch = min(past.batch or 64, rows)
     moving = square > 1e-20 * max(loss, 1e-20) and smoothness > 0
@@ -105,16 +104,25 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
             *nothing,
             tuple(parts),
         )
-    along = _curvature(hessian, g) / square
-    work = _operations(subject)
-    draws = int(np.clip(BUDGET / (8 * work), 8, 64))
-    steps = int(np.clip(BUDGET / (12 * RUNS * work * batch / rows), 40, 200))
+    along = tree_dot(g, hessian(g)) / square
+    work = operations(subject)
+    draws, steps, looks = affordable(
+        subject,
+        batch,
+        rows,
+        draws=int(np.clip(BUDGET / (8 * work), 8, 64)),
+        steps=int(np.clip(BUDGET / (12 * RUNS * work * batch / rows), 40, 200)),
+    )
     segment = here.segment(g, step)
-    squares, changes, second = _noisy_steps(here, hessian, g, step, batch, draws, rng)
-    run = stochastic.continue_sgd(here, step, batch, num_steps=steps, looks=10, runs=RUNS, rng=rng)
+    squares, changes, second = noisy_steps(here, hessian, g, step, batch, draws, rng)
+    run = stochastic.continue_sgd(here, step, batch, num_steps=steps, looks=looks, runs=RUNS, rng=rng)
     progress = run
     if rows < subject.train.count:  # SGD on a sample learns the sample by heart: what training would do needs all rows
-        everything = tuple(map(jnp.asarray, subject.train))
+        row_bytes = 2.0 * subject.train.inputs.nbytes / subject.train.count
+        kept = subject.budget.rows(
+            "optimisation", 0.0, subject.train.count, bytes_per_row=row_bytes, part=0.5, what="training rows"
+        )
+        everything = tuple(map(jnp.asarray, subject.train.first(kept)))
         progress = stochastic.continue_sgd(
             here, step, batch, num_steps=steps, looks=1, runs=RUNS, rng=rng, rows=everything
         )
@@ -150,60 +158,9 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         float(floor),
         tried,
         drops,
-        _floor(subject, here, g, step, batch, key, parts),
+        equilibrium_floor(subject, here, g, step, batch, key, parts),
         tuple(parts),
     )
-
-
-def _operations(subject: Subject) -> float:
-    """Floating-point operations of the outputs of the sampled rows, as the compiler counts them before it compiles."""
-    shape = jax.ShapeDtypeStruct(subject.sample.inputs.shape, subject.dtype)
-    try:
-        counted = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, shape).cost_analysis()
-        return max(float(counted["flops"]), 1.0)
-    except (KeyError, TypeError, NotImplementedError):  # not every back end counts
-        return 2.0 * subject.size * subject.sample.count
-
-
-def _curvature(hessian: Operator, v: PyTree) -> float:
-    return tree_dot(v, hessian(v))
-
-
-def _noisy_steps(here, hessian, g, step, batch, draws, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    before, count = here.row_losses(here.params), len(here.arrays[0])
-    squares, changes, second = [], [], []
-    for _ in range(draws):
-        drawn = here.batch_gradient(rng.integers(count, size=batch))
-        squares.append(tree_dot(drawn, drawn))
-        changes.append((here.row_losses(here.moved(drawn, step)) - before).mean())
-        other = here.batch_gradient(rng.integers(count, size=batch))  # independent of the step whose change is measured
-        second.append(step**2 / 2 * _curvature(hessian, jax.tree.map(jnp.subtract, other, g)))
-    return np.array(squares), np.array(changes), np.array(second)
-
-
-def _floor(subject, here, g, step, batch, key, parts) -> FloorCheck | None:
-    what = "stationary floor of SGD, predicted by the noise"
-    if subject.size > 400:
-        parts.append(
-            NotApplicable(
-                what, f"the loss is quadratic with a minimum (not looked for among {subject.size} parameters)"
-            )
-        )
-        return None
-    found = stochastic.quadratic_floor(
-        here.losses,
-        subject.params,
-        here.arrays,
-        np.asarray(subject.shared.hessian.dense(), float),
-        g,
-        step_size=step,
-        batch=batch,
-        key=key,
-    )
-    if found.why:
-        parts.append(NotApplicable(what, found.why))
-        return None
-    return found
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
@@ -211,19 +168,12 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield at_most(found.step, 2 / found.smoothness, "step size, 2/L").given(found.smoothness > 0, "L is above 0")
     if found.segment is not None:
         s, eta = found.segment, found.step
-        yield at_least(s.drop, s.lower, "drop of one whole step, descent lemma on its way", atol=s.rounding)
-        yield at_most(s.drop, s.upper, "drop of one whole step, least curvature on its way", atol=s.rounding)
         yield at_least(
             s.drop,
             eta * found.gradient_square * (1 - eta * found.smoothness / 2),
             "drop of one whole step, η‖g‖²(1 − ηL/2)",
             atol=s.rounding,
             trivial=0.0,
-        )
-        yield mean(
-            found.batch_squares,
-            found.gradient_square + found.noise_trace / found.batch,
-            f"mean ‖gradient‖² of a batch of {found.batch}, ‖g‖² + tr C/b",
         )
         predicted = -eta * found.gradient_square * (1 - eta * found.gradient_curvature / 2)
         # a quadratic model: the loss has higher derivatives, which long steps feel
@@ -268,7 +218,8 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     seen = np.concatenate([np.ravel(v) for _, *values in (*lines.values(), *points.values()) for v in values])
     change = found.run.losses[:, -1].mean() / found.loss - 1
     yield figure.curves(
-        f"{t[-1]:.0f} more steps of {found.step:.3g} with batches of {found.batch} change the loss by {change:+.1%}",
+        f"{t[-1]:.0f} more steps of {found.step:.3g} with batches of {found.batch} change the loss of {found.rows} "
+        f"rows by {change:+.1%}",
         "steps from now",
         "training loss",
         lines=lines,
@@ -302,7 +253,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         )
     limit = 2 / found.smoothness
     constants = (
-        f"The loss has curvature up to L = {found.smoothness:.3g} here, so steps must stay below 2/L = {limit:.3g}"
+        f"The loss has curvature up to L = {found.smoothness:.3g} here, so steps of plain gradient descent must stay "
+        f"below 2/L = {limit:.3g}"
     )
     critical = (
         f"critical batch {plainly(found.critical_batch)}"
@@ -311,13 +263,18 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     )
     if found.step_known and found.step > limit:
         words = f"{constants}; the step {found.step:.3g} is above it: whole-gradient descent is unstable here."
-        return Meaning(words, 0.75, f"Lower the step to about {limit / 2:.2g}, or let it decay towards the end.")
+        advice = f"Lower the step to about {limit / 2:.2g}, half of 2/L on {found.rows} rows, or let it decay."
+        return Meaning(words, 0.75, advice, change=1 - limit / found.step, rests_on="step size, 2/L")
     ends = found.progress.losses[:, -1]
     change = float(ends.mean() / found.loss - 1)
     spread = ends.std(ddof=1) / np.sqrt(RUNS) / found.loss
     if found.step_known and found.step < limit / 50 and found.segment.drop > 0:
         words = f"{constants}; the step {found.step:.3g} uses {found.step / limit:.1%} of that, so training is slow."
-        return Meaning(words, 0.6, f"Raise the step towards {limit / 4:.2g}.")
+        advice = (
+            f"Try steps up to {limit / 8:.2g}, an eighth of 2/L = {limit:.2g} on {found.rows} rows; the "
+            "noise of small batches may allow less."
+        )
+        return Meaning(words, 0.6, advice, change=1 - 8 * found.step / limit, rests_on="step size, 2/L")
     if change < -0.1 - 3 * spread:
         falls = (
             f"{found.progress.steps[-1]:.0f} more steps of {found.step:.3g} lower the training loss by {-change:.0%} "
@@ -327,7 +284,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         if right >= NEARLY_ALL:
             return Meaning(f"{right:.1%} of the training rows are right already, and {falls}", 0.35)
         words = f"Training is not finished: {falls}"
-        return Meaning(words, 0.6, "Train longer; the gradient still points downhill.")
+        advice = f"Train longer: in {RUNS} trial runs of plain SGD the training loss still fell."
+        return Meaning(words, 0.6, advice, change=min(-change, 1.0))
     if change > 0.1 + 3 * spread and not found.step_known:
         words = (
             f"{constants}; plain SGD with step 1/L = {found.step:.3g} and batches of {found.batch} would not "
@@ -339,14 +297,14 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             f"At step {found.step:.3g} and batch {found.batch} noise drives the loss up, by {change:.0%} in "
             f"{found.progress.steps[-1]:.0f} steps: it is above what this point can hold."
         )
-        return Meaning(words, 0.6, f"Lower the step or raise the batch to stay this low ({critical}).")
+        advice = f"Lower the step or raise the batch to stay this low ({critical})."
+        return Meaning(words, 0.6, advice, change=min(change, 1.0))
     if found.batch_known and found.critical_low > 0 and found.batch > found.critical_high:
         words = (
             f"{constants}; batches of {found.batch} exceed the {critical}: they average noise that no longer matters."
         )
-        return Meaning(
-            words, 0.5, f"Use batches of about {max(1, round(found.critical_batch))} for the same progress per step."
-        )
+        advice = f"Use batches of about {max(1, round(found.critical_batch))} for the same progress per step."
+        return Meaning(words, 0.5, advice, change=1 - found.critical_batch / found.batch)
     words = (
         f"{constants}; {found.progress.steps[-1]:.0f} more steps of {found.step:.3g} change the loss by {change:+.0%}. "
     )

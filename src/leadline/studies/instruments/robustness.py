@@ -20,6 +20,9 @@ ROWS, FEWER = 200, 100  # rows for the accuracies, and for the radii in the 2-no
 SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)  # radii as shares of the range of the inputs
 SHOWN = 6  # images of the gallery
 FLOPS = 1e11  # most work of the attacks, about
+GRADIENTS = 500  # of a row in all attacks together, about
+SMALL = 0.05  # of the range of the inputs: a change that is hard to see
+LEAST = 24  # rows attacked however little time there is
 
 
 class Measured(NamedTuple):
@@ -66,6 +69,8 @@ class Measured(NamedTuple):
 
 
 def refuses(subject: Subject) -> str:
+    if subject.integer_inputs:
+        return "the inputs are integers, such as words, which cannot change by a little"
     if not subject.classifies or subject.train.targets.ndim != 1:
         return "the targets are not class labels"
     if subject.outputs < 2:
@@ -149,16 +154,19 @@ def _right_rows(subject: Subject) -> tuple[np.ndarray, np.ndarray, str]:
         if rows is None:
             continue
         scores = subject.test_scores if where == "test" else subject.train_scores
-        right = np.flatnonzero(scores.argmax(axis=1) == rows.targets)[: _affordable(subject)]
+        right = np.flatnonzero(scores.argmax(axis=1) == rows.targets)
+        right = right[: _affordable(subject, len(right))]
         if len(right) >= 10 or (len(right) and where == "training"):
             return rows.inputs[right], rows.targets[right], where
     raise Inapplicable("no row is classified rightly")
 
 
-def _affordable(subject: Subject) -> int:
-    """Rows for which about 20 steps from two starts at every radius, three passes each, stay within FLOPS."""
+def _affordable(subject: Subject, right: int) -> int:
+    """Rows for which about 20 steps from two starts at every radius, three passes each, stay within FLOPS and time."""
     one = max(float(subject.shared.dissection.flops or 0), 2.0 * subject.size)
-    return int(np.clip(FLOPS / (3 * 40 * len(SHARES) * one), 40, ROWS))
+    most = min(int(np.clip(FLOPS / (3 * 40 * len(SHARES) * one), 40, ROWS)), right)
+    seconds = GRADIENTS * subject.budget.costs.gradient
+    return subject.budget.rows("robustness", seconds, most, least=LEAST, what="rows attacked")
 
 
 def _gallery(subject: Subject, x: np.ndarray, y: np.ndarray, bracket: Any) -> tuple[np.ndarray | None, list]:
@@ -170,7 +178,7 @@ def _gallery(subject: Subject, x: np.ndarray, y: np.ndarray, bracket: Any) -> tu
     triple = np.stack([x[hit], bracket.inputs[hit] - x[hit], bracket.inputs[hit]])
     became = subject.scores(bracket.inputs[hit]).argmax(axis=1)
     classes = list(zip(y[hit].tolist(), became.tolist(), strict=True))
-    return triple.reshape(3, len(hit), *subject.image_shape).mean(axis=4), classes
+    return np.stack([subject.image_layout.to_images(part).mean(axis=3) for part in triple]), classes
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
@@ -297,6 +305,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "An attack succeeds where a certificate excludes it: one of them is wrong, and neither should be trusted.",
             0.95,
             "Check that the network computes the same for the same input, alone and in a batch.",
+            change=1.0,
         )
     weak, strong = found.only_one_step, found.only_many_steps
     masked = weak > 5 and weak > 2 * strong
@@ -315,7 +324,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         )
         if masked:
             sentence += " But one step fools more than many do: the gradients hide something, and attacks may miss it."
-            return Meaning(sentence, 0.6, "Attack with examples made for another network before you rely on it.")
+            advice = "Attack with examples made for another network before you rely on it."
+            return Meaning(sentence, 0.6, advice, rests_on="rows that one step fools")
         return Meaning(sentence, 0.3)
     half = found.half_radius / span
     noisy = float(np.interp(found.half_radius, found.eps, found.noise))
@@ -325,13 +335,12 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     )
     advice = "Train against attacks (robustness.adversarial_training) or for certificates (interval_training) if inputs"
     advice += " may be tampered with."
+    fooled = float(1 - np.interp(SMALL * span, found.eps, found.attacked))
     if masked:
         sentence += " One step fools more than many do, a sign of hidden gradients: the truth may be worse."
-        return Meaning(sentence, 0.7, advice)
-    if half <= 0.02:
-        return Meaning(sentence, 0.75, advice)
+        return Meaning(sentence, 0.7, advice, change=fooled, rests_on="rows that one step fools")
     if half <= 0.12:
-        return Meaning(sentence, 0.5, advice)
+        return Meaning(sentence, 0.75 if half <= 0.02 else 0.5, advice, change=fooled, rests_on="certified radius")
     return Meaning(sentence, 0.3)
 
 

@@ -16,8 +16,8 @@ from ..measurements.image_moves import Change, ImageMoves, image_moves, is_built
 from ..measurements.unit_symmetries import UnitSymmetries, unit_symmetries
 from ..subject import Subject
 
-SHOWN = 200  # hidden units in the figure
 CERTAIN = 0.999
+MATTERS = 0.05  # of the accuracy that a small move takes away
 
 
 class Measured(NamedTuple):
@@ -28,6 +28,12 @@ class Measured(NamedTuple):
     parts: tuple[NotApplicable, ...]
 
 
+def refuses(subject: Subject) -> str:
+    if subject.integer_inputs:
+        return "the inputs are integers, such as words: moving them as images are moved means nothing"
+    return ""
+
+
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Both kinds of symmetry."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
@@ -35,7 +41,9 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     units = unit_symmetries(subject, rng, parts)
     if subject.image_shape is None:
         parts.append(
-            NotApplicable("shifts, flips and rotations", "an input is an image of two axes, with colours last")
+            NotApplicable(
+                "shifts, flips and rotations", "an input is an image: height and width, with colours first or last"
+            )
         )
         return Measured(units, None, tuple(parts))
     return Measured(units, image_moves(subject, rng), tuple(parts))
@@ -89,21 +97,9 @@ def _compare_images(images: ImageMoves, subject: Subject) -> Iterator[Comparison
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
-    """Accuracy or change under each transformation; the balance of gradients unit by unit."""
+    """Accuracy or change under each transformation of images."""
     if found.images is not None:
         yield _moves_figure(found.images)
-    units = found.units
-    if units is not None and units.into is not None:
-        pick = np.unique(np.linspace(0, len(units.into) - 1, min(SHOWN, len(units.into))).astype(int))
-        ends = [float(min(units.out[pick].min(), 0)), float(max(units.out[pick].max(), 0))]
-        apart = float(np.abs(units.into - units.out).max())
-        yield figure.curves(
-            f"Rescaling a unit changes nothing: both sides of the balance agree to {apart:.1g}",
-            "gradient · weights out of the unit",
-            "gradient · weights into the unit",
-            lines={"predicted": (ends, ends)},
-            points={f"{len(pick)} hidden units": (units.out[pick], units.into[pick])},
-        )
 
 
 def _moves_figure(images: ImageMoves) -> Figure:
@@ -132,10 +128,18 @@ def _moves_figure(images: ImageMoves) -> Figure:
             panels.append(figure.curves(title, unit, height, lines=line, points=points))
     rest = images.of("flips") + images.of("turns")
     short = {"upside down": "flip"}
-    bars = {
+    points_of_rest = {
         short.get(c.name, c.name.removeprefix("turn ")): c.right / images.rows if labelled else c.relative for c in rest
     }
-    panels.append(figure.bars("Mirrored, flipped upside down, turned", "", height, values={height: bars}))
+    panels.append(
+        figure.categories(
+            "Mirrored, flipped upside down, turned",
+            "",
+            height,
+            points={height: points_of_rest},
+            rules={"if it did not matter": ("y", still)},
+        )
+    )
     worst = max(shifts + turns, key=lambda c: -c.right if labelled else c.relative)
     if labelled:
         share = worst.right / images.rows
@@ -149,11 +153,12 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     """Images first, where there are any; else what is known of the weights."""
     broken = [c for c in compare(found, subject) if str(c.verdict) == "fails"]
     if broken:
-        return Meaning(f"An exact symmetry does not hold: {broken[0].what}.", 0.9, "Look for an error in the network.")
+        words = f"An exact symmetry does not hold: {broken[0].what}."
+        return Meaning(words, 0.9, "Look for an error in the network.", change=1.0, rests_on=broken[0].what)
     weights = _weights_sentence(found.units)
     images = found.images
     if images is None:
-        return Meaning(weights or "No symmetry of this network could be tested.", 0.2)
+        return Meaning(weights or "The inputs are no images, and the weights have no freedom to tell of.", 0.05)
     held = sorted({c.kind for c in images.changes if is_built_in(c, subject)})
     built = f"The architecture is invariant to {' and '.join(held)} whatever its weights. " if held else ""
     if images.accuracy is None:
@@ -172,21 +177,28 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         f"(99.9% interval {interval.low:.1%} to {interval.high:.1%}), {turn.name.replace('rotate', 'a rotation by')} "
         f"to {turn.right / images.rows:.1%} (interpolation alone changes the scores by {turn.floor:.0%})."
     )
-    if lost > 0.05 and interval.high < images.accuracy:
+    if lost > MATTERS and interval.high < images.accuracy:
         advice = "Train on shifted and slightly rotated copies, or use convolutions with pooling over positions."
         learnt = "It has learnt where things stand, not only what they are."
-        return Meaning(f"{built}{told} {learnt}", min(0.4 + lost / 3, 0.6), advice)
+        return Meaning(f"{built}{told} {learnt}", min(0.4 + lost / 3, 0.6), advice, change=lost)
+    turned = images.accuracy - turn.right / images.rows
+    if turned > MATTERS and exact_interval(turn.right, images.rows, confidence=CERTAIN).high < images.accuracy:
+        advice = "Train on slightly rotated copies, if such images can occur."
+        words = f"{built}{told} It has learnt how things are turned."
+        return Meaning(words, min(0.3 + turned / 3, 0.5), advice, change=turned)
+    if max(lost, turned) > MATTERS:
+        few = f"Whether such moves matter to it cannot be told from {images.rows} images."
+        return Meaning(f"{built}{told} {few}", 0.25)
     return Meaning(f"{built}{told} Small moves of the image hardly matter to it. {weights}".strip(), 0.25)
 
 
 def _weights_sentence(units: UnitSymmetries | None) -> str:
-    if units is None or units.copies is None:
+    """What the freedom of the weights means for measures of them; nothing where it is reordering alone."""
+    if units is None or units.rescaled is None:
         return ""
-    others = [name for name, done in (("be rescaled", units.rescaled), ("change sign", units.flipped)) if done]
-    also = f" (and units may {' or '.join(others)} freely)" if others else ""
     return (
-        f"The same function has 10^{units.copies:.0f} sets of weights by reordering units{also}: "
-        "compare networks by outputs, not by weights."
+        "Units can be rescaled without changing an answer, so that norms of single layers and sharpness in the weights "
+        "mean little by themselves."
     )
 
 
@@ -202,6 +214,7 @@ INSTRUMENT = Instrument(
     compare,
     draw,
     interpret,
+    refuses,
     sources=("cam", "penn", "eth"),
     entries=("equivariance-audit", "nuisance-group-test"),
 )

@@ -128,7 +128,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
-    yield at_most(found.rank, min(found.rows, subject.size), "rank of the tangent kernel, rows or parameters")
     if found.alignment is not None:
         what = "alignment with the labels, largest of 999 shuffles"
         yield at_least(found.alignment, found.alignment_chance, what).as_empirical()
@@ -262,7 +261,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     moved = (
         f"weights moved by {found.weight_move:.2g} of their norm, the tangent kernel by {plainly(found.kernel_drift)} "
     )
-    moved += f"(its cosine with the first one is {found.kernel_cosine:.3f})"
+    if found.kernel_cosine is not None:
+        moved += f"(its cosine with the first one is {found.kernel_cosine:.3f})"
     if found.regime == "lazy":
         worth = found.twin is not None and found.twin.score is not None and found.twin.score >= found.twin.network_score
         return Meaning(
@@ -273,6 +273,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "output scale."
             if worth
             else "To learn features, take a narrower network, a larger step or a smaller output scale.",
+            change=max(found.twin.score - found.twin.network_score, 0.0) if worth else 0.0,
+            rests_on="network's outputs off the linearised ones",
         )
     if found.regime == "feature learning":
         shape = (

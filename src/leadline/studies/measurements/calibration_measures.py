@@ -100,8 +100,11 @@ class Measured(NamedTuple):
 
 
 def _noise_inputs(subject: Subject, key: PRNGKeyArray, count: int) -> np.ndarray:
-    """Rows without structure: every input uniform over the range of the training inputs."""
+    """Rows without structure: every input uniform over the range of the training inputs, integers where those are."""
     low, high = subject.input_range
+    if subject.integer_inputs:
+        drawn = jax.random.randint(key, (count, *subject.input_shape), int(low), int(high) + 1)
+        return np.asarray(drawn, subject.train.inputs.dtype)
     drawn = jax.random.uniform(key, (count, *subject.input_shape), minval=low, maxval=max(high, low + 1e-6))
     return np.asarray(drawn, subject.dtype)
 

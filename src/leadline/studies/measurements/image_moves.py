@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import PyTree
 
 from leadline import convolution
 from leadline.convolution.score_audits import built_in
@@ -11,6 +12,9 @@ from leadline.convolution.score_audits import built_in
 from ..instrument import NotApplicable
 from ..subject import Subject
 from .unit_symmetries import dense_layers
+
+PASSES = 25  # forward passes of a row: one for each move, and those of weights drawn anew
+LEAST = 64  # images that are moved however little time there is
 
 
 class Change(NamedTuple):
@@ -49,10 +53,26 @@ class ImageMoves(NamedTuple):
 
 def image_moves(subject: Subject, rng: np.random.Generator) -> ImageMoves:
     """Shifts, flips, turns and rotations of the test images (of training images where there are none)."""
-    rows = (subject.test or subject.train).first(subject.rows)
+    rows = subject.test or subject.train
+    rows = rows.first(
+        subject.budget.rows(
+            "symmetry",
+            PASSES * subject.budget.costs.forward,
+            min(rows.count, subject.rows),
+            least=LEAST,
+            of=rows.count if rows.count <= subject.rows else None,
+            what="images moved, rows",
+        )
+    )
+    layout = subject.image_layout
+    images = layout.to_images(rows.inputs)
+
+    def scores_of(moved: np.ndarray, params: PyTree = None) -> np.ndarray:
+        return subject.scores(layout.from_images(moved), params)
+
     labels = rows.targets if subject.classifies and rows.targets.ndim == 1 else None
-    kinds = convolution.usual_transformations(rows.inputs)
-    back = convolution.audit_scores(subject.scores, rows.inputs, kinds.pop("there and back"), labels)
+    kinds = convolution.usual_transformations(images)
+    back = convolution.audit_scores(scores_of, images, kinds.pop("there and back"), labels)
     scores = subject.scores(rows.inputs)
     radii = None if labels is None else _radii(subject, scores)
     changes = []
@@ -61,15 +81,13 @@ def image_moves(subject: Subject, rng: np.random.Generator) -> ImageMoves:
         if kind == "rotations":
             floors = [m.relative for m in back]
         else:
-            redrawn = built_in(
-                lambda p, x: subject.scores(x, p), subject.params, rows.inputs[:32], family, rng=rng
-            ).tolist()
-        audit = convolution.audit_scores(subject.scores, rows.inputs, family, labels)
+            redrawn = built_in(lambda p, x: scores_of(x, p), subject.params, images[:32], family, rng=rng).tolist()
+        audit = convolution.audit_scores(scores_of, images, family, labels)
         for m, r, f in zip(audit, redrawn, floors, strict=True):
             reach = None if radii is None else int((m.distance >= radii).sum())
             changes.append(Change(m.name, kind, m.relative, r, f, m.changed, m.right, reach))
     right = None if labels is None else float((scores.argmax(1) == labels).mean())
-    return ImageMoves(rows.count, right, tuple(changes), _linear_error(subject, rows.inputs, scores, kinds["shifts"]))
+    return ImageMoves(rows.count, right, tuple(changes), _linear_error(subject, images, scores, kinds["shifts"]))
 
 
 def _linear_error(
@@ -78,7 +96,7 @@ def _linear_error(
     chain = dense_layers(subject)
     if isinstance(chain, NotApplicable) or chain.widths or not shifts:
         return None
-    moved = shifts[0](images)
+    moved, images = (subject.image_layout.from_images(a) for a in (shifts[0](images), images))
     flat, still = (a.reshape(len(a), -1).astype(float) for a in (moved, images))
     expected = (flat - still) @ np.asarray(chain.weights[0], float).T
     apart = np.abs(subject.scores(moved).astype(float) - scores - expected)

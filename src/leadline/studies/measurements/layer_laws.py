@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 
 from leadline.networks.dissection.chain import Chain
-from leadline.networks.dissection.dissecting import Dissection
 from leadline.networks.dissection.layer_moments import LayerMoments
 
 from ..instrument import NotApplicable
@@ -30,25 +29,6 @@ def log_slope(values: np.ndarray) -> float | None:
     if len(values) < 2 or not (np.all(np.isfinite(values)) and np.all(values > 0)):
         return None
     return float(np.polyfit(np.arange(len(values)), np.log(values), 1)[0])
-
-
-def output_gradient(subject: Subject, x: np.ndarray, targets: np.ndarray, taken: Dissection) -> float | None:
-    """Root mean square norm of the loss's gradient by the outputs, in closed form: p - y, or 2(f - y)."""
-    scores, y = np.asarray(subject.scores(x), np.float64), targets[: len(x)]
-    if subject.loss == "cross-entropy":
-        from scipy.special import softmax
-
-        back = softmax(scores, axis=1) - np.eye(scores.shape[1])[y]
-    elif subject.loss == "squared":
-        back = 2 * (scores - y.reshape(scores.shape))
-    else:
-        return None
-    size = taken.layers[-1].unit_of.size
-    if size != back.shape[1]:  # two scores made of one output
-        back = back[:, 1:] if size == 1 and back.shape[1] == 2 else back[:, :0]
-    last = taken.layers[-1].output_slot
-    whole = back.shape[1] and (last == taken.network.program.output or size == 1)
-    return float(np.sqrt(np.mean(np.sum(back**2, 1)))) if whole else None
 
 
 def growth_bounds(subject: Subject, now: tuple[LayerMoments, ...], parts: list[NotApplicable]) -> tuple:

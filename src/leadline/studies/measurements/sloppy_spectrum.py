@@ -17,7 +17,7 @@ class SloppySpectrum(NamedTuple):
     """Eigenvalues of the Fisher matrix per sample on `rows` rows, descending; the rest of the parameters have 0.
 
     `rank` counts those above rounding, at most `most`; `decades` = log₁₀ of the largest over the least of these;
-    `effective` = Σ λ/(λ + a) with a = `scale` = 1/rows, a prior of deviation 1 (`sloppiness.prior_scale`).
+    `effective` = Σ λ/(λ + a) over these, with a = `scale` = 1/rows, a prior of deviation 1 (`sloppiness.prior_scale`).
     """
 
     rows: int
@@ -58,7 +58,7 @@ def sloppy_spectrum(subject: Subject) -> SloppySpectrum | NotApplicable:
     most = min(p, rows * (k - 1 if root is not None else k))
     decades = spectrum_decades(values, rank) if rank else 0.0
     return SloppySpectrum(
-        rows, values, rank, most, decades, float(sloppiness.effective_dimension(values, scale)), scale
+        rows, values, rank, most, decades, float(sloppiness.effective_dimension(values[:rank], scale)), scale
     )
 
 

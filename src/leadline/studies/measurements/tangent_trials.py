@@ -67,6 +67,8 @@ def descent_trial(
 
     outputs, x = targets.shape[1], subject.sample.inputs
     rows = min(len(x), max(KERNEL // outputs, 20), 200)
+    seconds = outputs * subject.budget.costs.gradient
+    rows = subject.budget.rows("tangent", seconds, rows, part=0.3, least=20, what="training curves' rows")
     if rows * outputs > 2 * KERNEL:
         parts.append(
             NotApplicable("training curve of the linearised network", f"outputs are at most {2 * KERNEL // 20}")
@@ -77,9 +79,8 @@ def descent_trial(
         return None, None
     params = subject.params if subject.past.start is None else subject.past.start
     params = jax.tree.map(jax.numpy.asarray, params)
-    K = tangent.empirical_ntk(f.function, params, x[:rows])
-    forward = jax.jit(f.function).lower(params, x[:rows]).cost_analysis() or {}
-    work = max(float(forward.get("flops", 0.0)), 2.0 * rows * subject.size)
+    K = tangent.empirical_ntk(f, params, x[:rows], budget=subject.budget.kernel_room)
+    work = rows * max(float(subject.shared.dissection.flops), 2.0 * subject.size)
     steps = 20 * int(np.clip(FLOPS / (6 * work) / 20, 1, 10))
     trial = tangent.descent_three_ways(f, params, x[:rows], targets[:rows], K, num_steps=steps)
     return trial, 50 * steps * float(np.finfo(subject.dtype).eps)
@@ -144,9 +145,9 @@ def _centred(K: np.ndarray) -> np.ndarray:
     return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
 
 
-def _cosine(a: np.ndarray, b: np.ndarray) -> float:
+def _cosine(a: np.ndarray, b: np.ndarray) -> float | None:
     size = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(np.sum(a * b)) / size if size > 0 else float("nan")
+    return float(np.sum(a * b)) / size if size > 0 else None
 
 
 def is_linear(subject: Subject, drift: dict, distance: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Data of a study from files: .npz arrays, .csv and .parquet tables with a target column, Python objects."""
+"""Data of a study from files: .npz arrays, .csv and .parquet tables with a target column."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -9,20 +9,13 @@ from leadline._files import reading
 from leadline._messages import brief, unknown
 from leadline.evidence import BadInput
 
-TEST_SHARE = 0.2  # of the rows, where a file has no test part
+from .parts import Parts, named_parts, split
+
 _ADVICE = {
     ".npz": "write it with numpy.savez",
     ".csv": "write it as text in UTF-8, its first line the names of the columns",
     ".parquet": "write it with columns of numbers, and of numbers or texts to predict",
 }
-_NAMES = (("inputs", "targets"), ("x", "y"), ("X", "y"), ("images", "labels"), ("data", "target"))
-
-
-class Parts(NamedTuple):
-    """Training and test rows, each (inputs, targets); no test rows where there are none."""
-
-    train: tuple[np.ndarray, np.ndarray]
-    test: tuple[np.ndarray, np.ndarray] | None
 
 
 def read_parts(path: Path, target: str | None = None, *, seed: int = 0) -> Parts:
@@ -36,57 +29,12 @@ def read_parts(path: Path, target: str | None = None, *, seed: int = 0) -> Parts
         raise BadInput(str(absent)) from None
 
 
-def parts_of(found: Any, what: str, *, seed: int = 0) -> Parts:
-    """A Python object as rows: (train, test), each (inputs, targets), or one such pair, or a mapping of arrays."""
-    if hasattr(found, "train_inputs") and hasattr(found, "test_labels"):
-        return Parts((found.train_inputs, found.train_labels), (found.test_inputs, found.test_labels))
-    if isinstance(found, dict):
-        return _named_parts(found, what, seed)
-    if isinstance(found, tuple | list) and len(found) == 2:
-        if all(isinstance(part, tuple | list) and len(part) == 2 for part in found):
-            return Parts(*(tuple(map(np.asarray, part)) for part in found))
-        if all(hasattr(part, "__len__") for part in found):
-            return split(*map(np.asarray, found), seed=seed)
-    raise BadInput(
-        f"{what} is not data: give (inputs, targets), ((inputs, targets), (test inputs, test targets)), or a mapping."
-    )
-
-
-def split(inputs: np.ndarray, targets: np.ndarray, *, seed: int) -> Parts:
-    """A random fifth of the rows for the test.
-
-    >>> parts = split(np.arange(20.0).reshape(10, 2), np.arange(10), seed=0)
-    >>> len(parts.train[1]), len(parts.test[1])
-    (8, 2)
-    """
-    if len(inputs) != len(targets):
-        raise BadInput(f"There are {len(inputs)} inputs and {len(targets)} targets; give as many of both.")
-    order = np.random.default_rng(seed).permutation(len(inputs))
-    tests, rest = np.split(order, [round(TEST_SHARE * len(order))])
-    return Parts((inputs[rest], targets[rest]), (inputs[tests], targets[tests]) if len(tests) else None)
-
-
 def _arrays(path: Path, seed: int) -> Parts:
     with path.open("rb") as file:  # which NumPy would leave open where it is damaged
         found = np.load(file, allow_pickle=False)
         if isinstance(found, np.ndarray):
             raise BadInput(f"{path} is a single array; write inputs and targets into one file with numpy.savez.")
-        return _named_parts(dict(found), str(path), seed)
-
-
-def _named_parts(arrays: dict[str, Any], what: str, seed: int) -> Parts:
-    for x, y in _NAMES:
-        for forms in (("{}_train", "{}_test"), ("train_{}", "test_{}")):
-            train, test = ([form.format(name) for name in (x, y)] for form in forms)
-            if all(name in arrays for name in train):
-                tests = tuple(np.asarray(arrays[n]) for n in test) if all(n in arrays for n in test) else None
-                return Parts(tuple(np.asarray(arrays[name]) for name in train), tests)
-        if x in arrays and y in arrays:
-            return split(np.asarray(arrays[x]), np.asarray(arrays[y]), seed=seed)
-    raise BadInput(
-        f"{what} has the arrays {brief(', '.join(arrays)) or 'none'}; "
-        "name them x_train, y_train, x_test, y_test, or x and y."
-    )
+        return named_parts(dict(found), str(path), seed)
 
 
 def _table(path: Path, target: str | None, seed: int) -> Parts:
@@ -129,12 +77,12 @@ def _numbers(column: Any, name: str, path: Path) -> np.ndarray:
 
 
 def _labels(column: Any, name: str, path: Path) -> np.ndarray:
-    """The column that is to be predicted: numbers as they are, texts as the numbers of their sorted order."""
+    """The column that is to be predicted: numbers or texts."""
     if not _holds_text(_complete(column, name, path).type):
         values = _numbers(column, name, path)
         whole = column.to_numpy()
         return whole if whole.dtype.kind in "biu" else values
-    return np.unique(np.array(column.to_pylist(), dtype=str), return_inverse=True)[1]
+    return np.array(column.to_pylist(), dtype=str)
 
 
 def _holds_text(kind: Any) -> bool:

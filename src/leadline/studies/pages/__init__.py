@@ -1,0 +1,1 @@
+"""Reports as HTML: one study, one card, two studies side by side."""
