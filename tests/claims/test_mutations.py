@@ -39,6 +39,26 @@ def shifted_argument(right):
 MUTATIONS = [
     # entry, function of the library, what goes wrong
     (
+        "loo-ridge-shortcut",
+        "regularisation.penalties.leave_one_out.ridge_leave_one_out",
+        with_field("residuals", 1.001),
+    ),
+    ("ridge-spectral-form", "regularisation.penalties.filtered_fits.filtered_fits", with_field("weights", 1.001)),
+    ("l2-spectral-shrinkage", "regularisation.penalties.spectral_filters.filtered_minimiser", scaled(1.001)),
+    ("early-stopping-spectral-filter", "regularisation.penalties.spectral_filters.filtered_minimiser", scaled(1.001)),
+    ("early-stopping-matches-ridge", "regularisation.penalties.spectral_risk.filter_risk", with_field("variance", 1.3)),
+    (
+        "norm-constraint-acts-late",
+        "regularisation.penalties.penalty_rules.constrained",
+        lambda right: lambda rule, radius, **k: right(rule, 0.9 * radius, **k),
+    ),
+    (
+        "weight-decay",
+        "regularisation.penalties.penalty_rules.decoupled_decay",
+        lambda right: lambda rule, step, decay, **k: right(rule, step, 1.01 * decay, **k),
+    ),
+    ("double-descent", "regularisation.penalties.feature_sweeps.feature_sweep", with_field("test", 1.001)),
+    (
         "novikoff-bound",
         "linear_classifiers.margins.mistake_bounds.mistake_bound",
         lambda right: lambda *a, **k: right(*a, **k) // 2,

@@ -12,6 +12,7 @@ from .atlas_audit import atlas_trials
 from .noise_audit import image_trials, noise_trials
 from .path_audit import path_trials
 from .rate_audit import rate_trials
+from .regularisation.double_descent import double_descent_trials
 from .sloppiness_audit import sloppiness_trials
 from .trial import trial
 
@@ -24,6 +25,7 @@ AUDITS: dict[str, Trials] = {
     "image-atlas": partial(atlas_trials, "fashion-mnist"),
     "paths": path_trials,
     "sloppiness": sloppiness_trials,
+    "double-descent": double_descent_trials,
 }
 
 
@@ -34,6 +36,7 @@ def audit(name: str, *, seed: int = 0) -> Iterator[tuple[Entry, Finding]]:
     covariance of its gradients predicts where SGD settles; "image-noise": the same on 10 000 images of Fashion-MNIST.
     "atlas": the critical points of a linear autoencoder and descent's way past them; "image-atlas": on Fashion-MNIST.
     "paths": constructed and trained paths between networks. "sloppiness": the Fisher spectrum of a network on digits.
+    "double-descent": random features of the digits through p = n, and the ridge that removes the peak.
     """
     import jax
 

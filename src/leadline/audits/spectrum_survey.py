@@ -103,8 +103,8 @@ def spectrum_comparisons(found: SpectrumSurvey, rounding: float = 1e-6) -> Itera
     )
 
 
-def spectrum_figure(found: SpectrumSurvey, classes: int, rules: dict[str, tuple[str, float]] | None = None) -> Any:
-    """The density with its band, and the largest eigenvalues as points."""
+def spectrum_figure(found: Any, classes: int, rules: dict[str, tuple[str, float]] | None = None) -> Any:
+    """The density with its band, and the largest eigenvalues as points, of whatever has a survey's fields for them."""
     d = found.density
     lowest = 1e-2 / (found.size * d.width)  # far below one eigenvalue
     shown = {name: rule for name, rule in (rules or {}).items() if rule[1] < 3 * found.largest[0]}

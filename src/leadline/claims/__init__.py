@@ -16,6 +16,7 @@ CHAPTERS = (
     "optimisation",
     "stochastic",
     "landscape",
+    "regularisation",
     "generalisation",
     "bayes",
     "robustness",

@@ -1,14 +1,14 @@
 """Gradients in use: checked, shared between branches, taken in the input, followed by their sign."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import data, differentiation, networks
+from leadline import as_apply, data, differentiation, networks, robustness, training
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.claims.scenarios.networks.layer_pairs import pair_parameters
-from leadline.differentiation.input_gradients import projected_sign_steps, sign_step
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, erratum, exactly, instrument, method, slope
 from leadline.presentation import figure
 
@@ -192,24 +192,21 @@ def sign_gradient_perturbation(
     rng = data.generator(key)
     w, point, eps = rng.normal(size=dim), rng.normal(size=(1, dim)), 0.1
 
-    def score(outputs, y):
-        return jnp.sum(outputs)
+    def linear(w, x):  # class 0 has the score 0: its margin of error is the score of class 1
+        return jnp.stack([jnp.zeros(len(x)), x @ w], axis=1)
 
-    def linear(x):
-        return jnp.asarray(w)[None] @ x
-
-    problem, most = (linear, jnp.asarray(point), jnp.zeros((1, 1)), eps), eps * np.abs(w).sum()
-    several = projected_sign_steps(*problem, num_steps=iterations, loss=score)
+    problem, most = (linear, jnp.asarray(w), jnp.asarray(point), jnp.zeros(1, int), eps), eps * np.abs(w).sum()
+    several = robustness.pgd(*problem, num_steps=iterations, loss="margin").inputs
     what = f"rise of a linear score by {iterations} projected steps, against ε‖w‖₁"
     yield close((several - point)[0] @ w, most, what, rtol=1e-12)
-    one = sign_step(*problem, loss=score)
+    one = robustness.fgsm(*problem, loss="margin")
     rise = close((one - point)[0] @ w, most, "rise of a linear score by one sign step, against ε‖w‖₁", rtol=1e-12)
     yield rise
     net, test, labels = _digits_network(rng, hidden, num_steps)
     x, y = jnp.asarray(test), jnp.asarray(labels)
     sizes = np.array([0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3])
     noise = jnp.asarray(rng.choice([-1.0, 1.0], size=(5, *test.shape)))
-    once, often, random, radius = map(np.asarray, _attack(net, x, y, jnp.asarray(sizes), noise, iterations))
+    once, often, random, radius = _attack(net, x, y, sizes, noise, iterations)
     yield at_most(np.diff(once), 0.01, "rise of accuracy from one ε to the next, one sign step")
     what = "accuracy after the sign step, against random signs of the same size"
     yield at_most(once[1:], random[1:], what, strict=True)
@@ -314,31 +311,28 @@ def _digits_network(rng, hidden, steps):
     return _train(start, train[rows], train_labels[rows]), test, labels
 
 
-@jax.jit
+@eqx.filter_jit
 def _train(net, images, labels):
-    rule = optax.adam(3e-3)
+    def losses(net, batch, *_):
+        return differentiation.network_loss(net, *batch, loss="cross_entropy"), None
 
-    def step(carry, batch):
-        net, state = carry
-        gradient = differentiation.backpropagate(net, *batch, loss="cross_entropy").gradient
-        change, state = rule.update(gradient, state)
-        return (optax.apply_updates(net, change), state), None
+    def gradient(net, batch, *_):
+        return differentiation.backpropagate(net, *batch, loss="cross_entropy").gradient
 
-    return jax.lax.scan(step, (net, rule.init(net)), (images, labels))[0][0]
+    return training.scan_steps(losses, net, optax.adam(3e-3), (images, labels), gradient=gradient).model
 
 
 def _attack(net, x, y, sizes, noise, iterations):
-    @jax.jit
-    def run(net, x, y, sizes, noise):
-        def accuracy(moved):
-            return jnp.mean(jnp.argmax(jax.vmap(net)(moved), axis=1) == y)
+    """Accuracy after one sign step, after projected steps and after random signs, and the largest change of a pixel."""
+    network = as_apply(net)
 
-        def at(size):
-            often = projected_sign_steps(net, x, y, size, num_steps=iterations)
-            once = sign_step(net, x, y, size)
-            random = jnp.mean(jax.vmap(lambda sign: accuracy(x + size * sign))(noise))
-            return accuracy(once), accuracy(often), random, jnp.max(jnp.abs(often - x))
+    def accuracy(moved):
+        return jnp.mean(jnp.argmax(network.apply(network.params, moved), axis=1) == y)
 
-        return jax.lax.map(at, sizes)
-
-    return run(net, x, y, sizes, noise)
+    found = []
+    for size in sizes:
+        often = robustness.pgd(*network, x, y, size, num_steps=iterations)
+        random = jnp.mean(jnp.stack([accuracy(x + size * sign) for sign in noise]))
+        once = accuracy(robustness.fgsm(*network, x, y, size))
+        found.append((once, jnp.mean(~often.fooled), random, jnp.max(jnp.abs(often.inputs - x))))
+    return np.array(found).T

@@ -81,7 +81,10 @@ def pdp_system(
 
 @eqx.filter_jit
 def _trained(mlp, x, target, rate):
-    """An Equinox network trained on one example after another by plain gradient descent, and what it said to each."""
+    """An Equinox network trained on one example after another by plain gradient descent, and what it said to each.
+
+    Written out on purpose: the other side of the comparison is a simulator, and this one rests on JAX's gradient alone.
+    """
     parameters, static = eqx.partition(mlp, eqx.is_array)
 
     def step(parameters, example):

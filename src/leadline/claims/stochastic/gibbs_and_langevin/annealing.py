@@ -1,11 +1,12 @@
 """Temperature at work: crossing a barrier, and why batch and step may be scaled together."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import chains, data, networks, optimisation
+from leadline import chains, data, networks, optimisation, training
 from leadline.chains.wells import critical_points_on
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.claims.scenarios.stochastic.well_grids import BARRIER, SHALLOW, langevin_on_wells, well_losses
@@ -71,21 +72,14 @@ def _digit_mistakes(factors: np.ndarray, step_size: float, batch: int, epochs: i
     return np.argmax(np.nan_to_num(scores, nan=-1.0), axis=-1) != split.test_labels
 
 
-@jax.jit
+@eqx.filter_jit
 def _train_all(network, images, labels, order, factors, step):
-    def loss(net, rows):
-        scores = jax.vmap(net)(images[rows])
-        return optax.softmax_cross_entropy_with_integer_labels(scores, labels[rows]).mean()
+    def losses(net, rows, *_):
+        return optax.softmax_cross_entropy_with_integer_labels(jax.vmap(net)(images[rows]), labels[rows]), None
 
     def train(factor):
         rule = optax.MultiSteps(optax.sgd(step * factor), every_k_schedule=lambda _: factor)
-
-        def move(state, rows):
-            net, memory = state
-            change, memory = rule.update(jax.grad(loss)(net, rows), memory, net)
-            return (optax.apply_updates(net, change), memory), None
-
-        return jax.lax.scan(move, (network, rule.init(network)), order)[0][0]
+        return training.scan_steps(losses, network, rule.gradient_transformation(), order).model
 
     return jax.vmap(train)(factors)
 

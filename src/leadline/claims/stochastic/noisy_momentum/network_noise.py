@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import data, networks, stochastic
+from leadline import data, networks, stochastic, training
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.evidence import Int, Real, at_least, at_most, claim, close
 from leadline.presentation import figure
@@ -20,19 +20,14 @@ def _example_loss(net, image, label):
 
 
 @eqx.filter_jit
-def _advance(net, memory, rows, images, labels):
-    """Adam at 3e-3 on the given batches."""
-    rule = optax.adam(3e-3)
+def _advance(net, opt_state, rows, images, labels):
+    """Adam at 3e-3 on the given batches, from the state where it was (None: from the beginning)."""
 
-    def loss(net, x, y):
-        return jnp.mean(jax.vmap(_example_loss, (None, 0, 0))(net, x, y))
+    def losses(net, batch, *_):
+        return jax.vmap(_example_loss, (None, 0, 0))(net, images[batch], labels[batch]), None
 
-    def move(state, batch):
-        net, memory = state
-        change, memory = rule.update(jax.grad(loss)(net, images[batch], labels[batch]), memory)
-        return (optax.apply_updates(net, change), memory), None
-
-    return jax.lax.scan(move, (net, memory), rows)[0]
+    ran = training.scan_steps(losses, net, optax.adam(3e-3), rows, opt_state=opt_state)
+    return ran.model, ran.opt_state
 
 
 def _training(
@@ -41,13 +36,13 @@ def _training(
     """A tanh network on all digits in batches of 64, at each of the times, which are multiples of 50."""
     images, labels = (jnp.asarray(part) for part in data.digits())
     net = drawn(rng, networks.MLP, widths, "tanh", gain=1.0, bias_scale=0.0)
-    memory = optax.adam(3e-3).init(eqx.filter(net, eqx.is_inexact_array))
+    opt_state = None
     for t in range(0, times[-1] + 1, 50):
         if t in times:
             yield t, net
         rows = rng.integers(len(labels), size=(50, 64))
         if t < times[-1]:
-            net, memory = _advance(net, memory, jnp.asarray(rows), images, labels)
+            net, opt_state = _advance(net, opt_state, jnp.asarray(rows), images, labels)
 
 
 @claim(sources=("penn",), empirical=True)

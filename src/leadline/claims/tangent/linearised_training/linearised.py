@@ -8,7 +8,7 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from leadline import as_apply, data, infinite_width, learning, networks, tangent
+from leadline import as_apply, data, infinite_width, learning, networks, tangent, training
 from leadline.claims.tangent.tangent_space.tangent_kernel import drawn_mlp
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, method
 from leadline.presentation import figure
@@ -83,13 +83,12 @@ def _paths(J, r, start, eta, rows):
     }
 
     def run(rule, some):
-        def step(state, rows):
-            beta, inner = state
+        def half_squares(beta, rows, *_):
             A, b = (J[rows], r[rows]) if some else (J, r)
-            change, inner = rule.update(A.T @ (A @ beta - b), inner)
-            return (beta + change, inner), beta + change
+            return ((A @ beta - b) ** 2).sum() / 2, None
 
-        return jax.lax.scan(step, (start, rule.init(start)), rows)[1]
+        ran = training.scan_steps(half_squares, start, rule, rows, record=lambda seen: seen.after.parameters)
+        return ran.recorded
 
     return {name: run(rule, name == "stochastic descent") for name, rule in rules.items()}
 

@@ -1,0 +1,3 @@
+"""Regularisation: penalties, early stopping, noise, dropout, committees, normalisation, and whether they helped."""
+
+SECTIONS = ("risk", "protocol", "penalties", "early_stopping")

@@ -1,0 +1,3 @@
+"""Early stopping."""
+
+MODULES = ("stopping", "spectral_filters", "signal")

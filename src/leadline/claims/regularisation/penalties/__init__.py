@@ -1,0 +1,3 @@
+"""Norm penalties."""
+
+MODULES = ("penalised_objectives", "decay", "ridge", "shrinkage", "constraints")

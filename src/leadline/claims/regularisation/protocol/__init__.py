@@ -1,0 +1,3 @@
+"""Protocol: splits, cross-validation, fair comparison."""
+
+MODULES = ("leave_one_out",)

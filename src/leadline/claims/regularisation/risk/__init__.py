@@ -1,0 +1,3 @@
+"""Risk and its decomposition."""
+
+MODULES = ("double_descent",)

@@ -1,0 +1,1 @@
+"""Norm penalties, weight decay, norm constraints, and everything that filters a spectrum."""
