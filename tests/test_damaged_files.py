@@ -17,7 +17,7 @@ from image_samples import idx, sample
 from leadline._files import UnreadableFile, is_regular, reading
 from leadline._messages import BadInput
 from leadline.data.sources.image_files import read_array_file, read_idx, read_png, unpack, write_array_file
-from leadline.studies.tables import read_parts
+from leadline.studies.intake.tables import read_parts
 from leadline.training import load_weights
 from leadline.training.recipes import read_recipe
 

@@ -20,6 +20,7 @@ from . import (
     optimisation as optimisation,
     presentation as presentation,
     probability as probability,
+    regularisation as regularisation,
     robustness as robustness,
     sequences as sequences,
     stochastic as stochastic,
@@ -27,8 +28,9 @@ from . import (
     tangent as tangent,
     training as training,
 )
-from ._network import Network as Network, as_apply as as_apply
 from .claims import check as check
+from .frameworks.network import Network as Network
+from .frameworks.opening import as_apply as as_apply
 from .studies.studying import study as study
 
 __version__: str

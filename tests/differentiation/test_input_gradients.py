@@ -1,4 +1,4 @@
-"""Input gradients, saliency and sign steps."""
+"""Input gradients and saliency."""
 
 import equinox as eqx
 import jax
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from leadline.differentiation import input_gradient, saliency
-from leadline.differentiation.input_gradients import projected_sign_steps, sign_step
 from leadline.networks import MLP
+from leadline.robustness import fgsm
 
 RNG = np.random.default_rng(0)
 X, Y = jnp.asarray(RNG.normal(size=(5, 4))), jnp.asarray([0, 1, 2, 0, 1])
@@ -38,18 +38,8 @@ def test_saliency_is_of_the_predicted_class_unless_told():
         saliency(lambda x: x.sum(), X)
 
 
-def test_sign_steps_stay_in_the_ball_and_in_the_bounds():
-    moved = projected_sign_steps(NET, X, Y, 0.1, num_steps=5, bounds=(-1.0, 1.0))
-    inside = jnp.abs(X) <= 1
-    assert float(jnp.max(jnp.where(inside, jnp.abs(moved - X), 0.0))) <= 0.1 + 1e-12
-    assert float(jnp.abs(moved).max()) <= 1.0
-    assert float(jnp.abs(sign_step(NET, X, Y, 0.3, bounds=(-0.5, 0.5))).max()) <= 0.5
-    with pytest.raises(ValueError, match="at least one"):
-        projected_sign_steps(NET, X, Y, 0.1, num_steps=0)
-
-
 def test_one_small_step_raises_the_loss_by_the_one_norm_of_its_gradient():
     loss = jax.jit(lambda x: -jax.nn.log_softmax(jax.vmap(NET)(x))[jnp.arange(5), Y])
     eps = 1e-6
-    gain = loss(sign_step(NET, X, Y, eps)) - loss(X)
+    gain = loss(fgsm(lambda net, x: jax.vmap(net)(x), NETWORK, X, Y, eps)) - loss(X)
     np.testing.assert_allclose(gain / eps, jnp.abs(input_gradient(NET, X, Y)).sum(axis=1), rtol=1e-4)

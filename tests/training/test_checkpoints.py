@@ -2,6 +2,8 @@
 
 import errno
 import json
+import os
+import signal
 
 import jax
 import jax.numpy as jnp
@@ -145,6 +147,27 @@ def test_an_interruption_keeps_the_newest_state(tmp_path, undisturbed):
 
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, on_epoch=interrupt, every=1)
+    assert_same(train(tmp_path, resume=True), tmp_path, undisturbed)
+
+
+def test_an_interrupt_while_a_checkpoint_is_written_waits_until_it_is_whole(tmp_path, undisturbed, monkeypatch):
+    import orbax.checkpoint as ocp
+
+    save, before = ocp.CheckpointManager.save, signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupted(self, step, *rest, **more):
+        if step == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return save(self, step, *rest, **more)
+
+    monkeypatch.setattr(ocp.CheckpointManager, "save", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path)
+    finally:
+        assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+    monkeypatch.undo()
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["1", "2", "3"]
     assert_same(train(tmp_path, resume=True), tmp_path, undisturbed)
 
 

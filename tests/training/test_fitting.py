@@ -104,6 +104,20 @@ def test_early_stopping_keeps_the_best(sample, held):
     assert float(loss) == pytest.approx(best[expected - 1])
 
 
+def test_between_epochs_in_parts_two_states_are_alive_and_no_copy_of_the_best(sample, monkeypatch):
+    monkeypatch.setattr(feeding, "HOSTED_BYTES", 0)
+    net = network((64, 128, 10))
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(eqx.filter(net, eqx.is_inexact_array)))
+    before, seen = sum(a.nbytes for a in jax.live_arrays()), []
+
+    def weigh(record):
+        seen.append((sum(a.nbytes for a in jax.live_arrays()) - before) / size)
+
+    run = training.fit(net, sample, optimiser=optax.adam(1e-3), epochs=4, batch=50, key=KEY, on_epoch=weigh)
+    assert np.all(np.diff(run.history["loss"]) < 0)  # every epoch was the best
+    assert max(seen) < 6.5  # parameters and two moments, after the epoch and before it; of a batch, nothing
+
+
 def test_squared_loss_and_a_loss_of_your_own():
     x = np.linspace(-1, 1, 40)[:, None]
     net = MLP((1, 8, 1), "tanh", key=jax.random.key(0))

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Num, PyTree
 
 PROBED = 16  # rows on which the structure is tested
 TOGETHER = 512  # rows whose features are computed at once
@@ -29,7 +29,7 @@ class LastLayer:
     places: tuple[int, int]  # positions of weight and bias among the leaves; -1 for no bias
     outputs_first: bool
 
-    def features(self, inputs: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, "n d"]:
+    def features(self, inputs: Num[np.ndarray, "n ..."]) -> Float[np.ndarray, "n d"]:
         """Φ(x) of any number of rows."""
         parts = [
             _features(self.apply, self.params, self.places, self.outputs_first, jnp.asarray(inputs[i : i + TOGETHER]))
@@ -39,12 +39,18 @@ class LastLayer:
 
 
 def find_last_layer(
-    apply: Callable[[PyTree, Array], Float[Array, "n k"]], params: PyTree, inputs: Float[np.ndarray, "n ..."]
+    apply: Callable[[PyTree, Array], Float[Array, "n k"]],
+    params: PyTree,
+    inputs: Num[np.ndarray, "n ..."],
+    *,
+    up_to_constant: bool = False,
 ) -> LastLayer | None:
     """The weight matrix (k, d) or (d, k) through which every output is linear, each through a row of its own; or None.
 
     A candidate is accepted where a random change Δ of the matrix (and of the bias) changes the outputs by Δ Φ(x), on a
-    few rows, Φ(x) being the derivative of the first output by its row: no matter how the network is written.
+    few rows, Φ(x) being the derivative of the first output by its row: no matter how the network is written. With
+    `up_to_constant` outputs are scores before a softmax, which a constant in each row does not change: a network that
+    ends in log_softmax has a last layer then, Φ(x) being the derivative of the first output less the second.
 
     >>> f = lambda p, x: jnp.tanh(x @ p["in"]) @ p["out"]
     >>> p = {"in": jnp.ones((3, 2)), "out": jnp.ones((2, 4))}
@@ -58,6 +64,8 @@ def find_last_layer(
     leaves = [leaf for _, leaf in paths]
     k = jax.eval_shape(apply, params, x).shape[1]
     biases = [i for i, leaf in enumerate(leaves) if leaf.shape == (k,)]
+    if up_to_constant and k > 1:
+        apply = LessMean(apply)
     for i in reversed(range(len(leaves))):
         if leaves[i].ndim != 2 or k not in leaves[i].shape:
             continue
@@ -71,6 +79,16 @@ def find_last_layer(
                 weights = np.column_stack([weights, np.asarray(leaves[bias], float)])
             return LastLayer(names[i], names[bias] if bias >= 0 else "", weights, apply, params, (i, bias), first)
     return None
+
+
+class LessMean(eqx.Module):
+    """Outputs less their mean in each row: what a softmax sees of them."""
+
+    apply: Callable
+
+    def __call__(self, params: PyTree, x: Array) -> Array:
+        outputs = self.apply(params, x)
+        return outputs - outputs.mean(axis=1, keepdims=True)
 
 
 def _fits(apply: Callable, params: PyTree, places: tuple[int, int], first: bool, x: Array) -> bool:
@@ -89,6 +107,8 @@ def _fits(apply: Callable, params: PyTree, places: tuple[int, int], first: bool,
     phi = np.asarray(_features(apply, params, places, first, x), float)
     before, after = np.asarray(apply(params, x), float), np.asarray(apply(jax.tree.unflatten(tree, moved), x), float)
     predicted = phi @ np.concatenate(deltas, axis=1).T
+    if isinstance(apply, LessMean):
+        predicted = predicted - predicted.mean(axis=1, keepdims=True)
     scale = np.abs(predicted).max() + np.abs(before).max() * 1e-2
     return bool(scale > 0 and phi.any() and np.abs(after - before - predicted).max() <= 2e-3 * scale)
 
@@ -104,7 +124,8 @@ def _features(apply: Callable, params: PyTree, places: tuple[int, int], first: b
         new[weight] = new[weight].at[0].set(row) if first else new[weight].at[:, 0].set(row)
         if bias >= 0:
             new[bias] = new[bias].at[0].set(shift)
-        return apply(jax.tree.unflatten(tree, new), one[None])[0, 0]
+        outputs = apply(jax.tree.unflatten(tree, new), one[None])[0]
+        return outputs[0] - outputs[1] if isinstance(apply, LessMean) else outputs[0]
 
     row = leaves[weight][0] if first else leaves[weight][:, 0]
     shift = leaves[bias][0] if bias >= 0 else jnp.zeros((), row.dtype)

@@ -8,7 +8,7 @@ from math import factorial, prod
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 from scipy.sparse import csr_array
 
 from .finite import FiniteChain, Law
@@ -128,11 +128,6 @@ def sgd_kernel(
     weights = np.array([w * np.prod(share**m) for w, m in zip(ways, multisets, strict=True)])
     means = kinds @ (np.array(multisets).T / batch)
     return splitting_kernel(points, points[:, None] - step_size * means, weights / weights.sum())
-
-
-def mass_where(law: Law, condition: Bool[np.ndarray, " n"]) -> float:
-    """The probability that a law on grid points gives to those where the condition holds."""
-    return float(law[condition].sum())
 
 
 def _split(w: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -74,16 +74,6 @@ def reflected_walk(states: int) -> FiniteChain:
     return birth_death_chain(up, half)
 
 
-def random_chain(states: int, *, density: float = 1.0, key: PRNGKeyArray) -> FiniteChain:
-    """Rows uniform on the simplex (Dirichlet), each entry kept with probability `density` and at least one a row.
-
-    >>> import jax
-    >>> random_chain(5, key=jax.random.key(0)).matrix.sum(axis=1).round(12).tolist()
-    [1.0, 1.0, 1.0, 1.0, 1.0]
-    """
-    return FiniteChain(_random_rows(states, density, generator(key)))
-
-
 def random_chains(count: int, states: int, *, density: float = 1.0, key: PRNGKeyArray) -> list[FiniteChain]:
     """Independent random chains of one size."""
     rng = generator(key)

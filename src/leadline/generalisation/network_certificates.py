@@ -65,13 +65,15 @@ def network_certificate(
     test: tuple[Float[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
     move: bool = False,
     num_steps: int = 600,
+    rate: float = 2e-2,
     draws: int | None = None,
 ) -> NetworkCertificate:
     """Certify the network with Gaussian noise on its weights; the noise of each weight is fitted to the bound.
 
     `prior` are parameters that were drawn without the rows, the start of training; without them the prior is centred at
     0. Give all rows the network was trained on: the cost does not depend on their number. With `move` the mean of Q is
-    fitted too: the certificate is better, but of a network that is no longer the given one. A prior that has seen data
+    fitted too: the certificate is better, but of a network that is no longer the given one. `num_steps` of Adam with
+    step `rate` fit the noise, and `draws` of weights estimate its training error. A prior that has seen data
     needs rows that training has not: see `split_certificate`; for a finished network trained on all rows there is none.
 
     >>> x = np.repeat(np.array([[-1.0], [1.0]]), 500, axis=0)
@@ -82,7 +84,16 @@ def network_certificate(
     """
     keys = jax.random.split(key)
     posterior = fitted_posterior(
-        apply, params, inputs, labels, prior=prior, move=move, num_steps=num_steps, confidence=confidence, key=keys[0]
+        apply,
+        params,
+        inputs,
+        labels,
+        prior=prior,
+        move=move,
+        num_steps=num_steps,
+        rate=rate,
+        confidence=confidence,
+        key=keys[0],
     )
     found = certify_posterior(
         apply, posterior, inputs, labels, prior=prior, confidence=confidence, test=test, draws=draws, key=keys[1]
@@ -101,6 +112,7 @@ def fitted_posterior(
     prior: PyTree = None,
     move: bool = False,
     num_steps: int = 600,
+    rate: float = 2e-2,
     confidence: float = 0.95,
     key: PRNGKeyArray,
 ) -> GaussianPosterior:
@@ -125,7 +137,7 @@ def fitted_posterior(
         labels,
         delta=(1 - confidence) / 2,
         num_steps=num_steps,
-        rates=(1e-3 if move else 0.0, 2e-2),
+        rates=(1e-3 if move else 0.0, rate),
         form="kl",
         key=key,
     )
@@ -299,7 +311,7 @@ def _checked(apply, params, inputs, labels) -> tuple[np.ndarray, np.ndarray, int
             f"A certificate needs at least 8 rows with one class label each; got {inputs.shape} inputs and labels "
             f"{labels.shape} of {labels.dtype}."
         )
-    inputs = inputs.astype(jnp.result_type(*jax.tree.leaves(params)))
+    inputs = inputs.astype(jnp.result_type(*jax.tree.leaves(params)), copy=False)
     outputs = jax.eval_shape(apply, params, jax.ShapeDtypeStruct((1, *inputs.shape[1:]), inputs.dtype)).shape[1]
     if outputs == 1:
         labels = np.where(labels == -1, 0, labels)

@@ -117,27 +117,28 @@ def train_posterior(
         tuple(map(number, rates)),
     )
     flat = np.zeros(sum(leaf.size for leaf in jax.tree.leaves(start.mean)), dtype)
-    memory, history = _rule(rates).init((flat, flat)), []
+    held = rates[0] == 0  # then μ needs neither gradient nor memory
+    memory, history = _rule(rates[-1:] if held else rates).init((flat,) if held else (flat, flat)), []
     posterior = start
     for part in range(num_steps // together):
         chosen = rng.integers(n, size=(together, min(batch, n)))
         rows = tuple(np.asarray(a)[chosen] for a in arrays)
         draws = jax.random.split(jax.random.fold_in(key, part), together)
-        posterior, memory, told = _train(surrogate, posterior, memory, prior, rows, draws, setting, form == "kl")
+        posterior, memory, told = _train(surrogate, posterior, memory, prior, rows, draws, setting, form == "kl", held)
         history.append(told)
     columns = (np.concatenate([np.asarray(part) for part in column]) for column in zip(*history, strict=True))
     return PosteriorTraining(posterior, *columns)
 
 
 @eqx.filter_jit
-def _train(surrogate, start, memory, prior, rows, keys, setting, inverted) -> tuple:
+def _train(surrogate, start, memory, prior, rows, keys, setting, inverted, held) -> tuple:
     """Some steps on given rows: the posterior, Adam's memory and the history. Compiled once for any n and setting."""
     n, price, width, priced, rates = setting
-    mean, unravel = ravel_pytree(start.mean)
-    rho, centre = (ravel_pytree(tree)[0].astype(mean.dtype) for tree in (start.log_deviation, prior))
+    given, unravel = ravel_pytree(start.mean)
+    rho, centre = (ravel_pytree(tree)[0].astype(given.dtype) for tree in (start.log_deviation, prior))
 
-    def objective(flat, given, _, state):
-        (mean, rho), (key, rows) = flat, given
+    def objective(flat, batch, _, state):
+        (mean, rho), (key, rows) = (given, *flat) if held else flat, batch
         noise = jax.random.normal(key, mean.shape, mean.dtype)
         risk = surrogate(unravel(mean + jnp.exp(rho) * noise), *rows)
         kl = _kl(mean, rho, centre, width)
@@ -145,10 +146,9 @@ def _train(surrogate, start, memory, prior, rows, keys, setting, inverted) -> tu
         whole = _tangent_of_inverse(risk, budget) if inverted else risk + priced * jnp.sqrt(budget / 2)
         return RowLosses(whole, aux=(risk, kl, jnp.mean(rho))), state
 
-    ran = scan_steps(
-        objective, (mean, rho), _rule(rates), (keys, rows), opt_state=memory, measure=lambda seen: seen.rows.aux
-    )
-    mean, rho = ran.model
+    moved, rule = ((rho,), _rule(rates[-1:])) if held else ((given, rho), _rule(rates))
+    ran = scan_steps(objective, moved, rule, (keys, rows), opt_state=memory, measure=lambda seen: seen.rows.aux)
+    mean, rho = (given, *ran.model) if held else ran.model
     return GaussianPosterior(unravel(mean), unravel(rho)), ran.opt_state, ran.measured
 
 

@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
 from leadline._checks import require_numbers, require_rows
-from leadline._network import Apply, of_example
+from leadline.frameworks.network import Apply, of_example
 
 
 class EffectiveParameters(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from jax.extend import core
 from jaxtyping import Array, PyTree
 
-from leadline._network import Apply
+from leadline.frameworks.network import Apply
 
 
 class Brain(NamedTuple):

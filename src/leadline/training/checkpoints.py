@@ -1,10 +1,13 @@
 """Checkpoints by Orbax: written whole or not at all, the last few and the best kept, verified when they are read."""
 
+import contextlib
 import errno
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +23,27 @@ CHECKPOINTS = "checkpoints"  # the directory of them in that of a run
 
 class StorageFull(OSError):
     """There was no room for a checkpoint or a line of metrics; what was written before is whole."""
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C is heard only at the end of what is done within.
+
+    Orbax reads and writes in threads of its own. An interrupt between would leave them at work on files that are
+    written again or cleared away, with tracebacks of theirs, or on the memory of a process that is ending.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            usual(came[0], None)
 
 
 class Checkpoints:
@@ -50,7 +74,8 @@ class Checkpoints:
                 checkpoint_managers.BestN(get_metric_fn=lambda metrics: -metrics["score"], n=1),
             ]
         )
-        self._manager = self._open()
+        with undisturbed():
+            self._manager = self._open()
 
     def _open(self) -> Any:
         options = self._ocp.CheckpointManagerOptions(
@@ -66,7 +91,8 @@ class Checkpoints:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self._manager.close()
+        with undisturbed():
+            self._manager.close()
 
     def epochs(self) -> list[int]:
         """The epochs of which there is a checkpoint."""
@@ -84,8 +110,9 @@ class Checkpoints:
             state=self._ocp.args.StandardSave(arrays), about=self._ocp.args.JsonSave(about)
         )
         try:
-            self._manager.save(epoch, args=content, metrics={"score": float(score)}, force=True)
-            self._manager.wait_until_finished()
+            with undisturbed():
+                self._manager.save(epoch, args=content, metrics={"score": float(score)}, force=True)
+                self._manager.wait_until_finished()
         except Exception as error:
             if not out_of_space(error):
                 raise
@@ -103,7 +130,8 @@ class Checkpoints:
         warnings: list[str] = []
         for epoch in reversed(self.epochs()):
             try:
-                about, arrays = self._read(epoch)
+                with undisturbed():
+                    about, arrays = self._read(epoch)
             except Exception as error:  # whatever a damaged file makes Orbax raise
                 reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
                 warnings.append(f"The checkpoint of epoch {epoch} is damaged and was passed over ({reason[:120]}).")
@@ -124,8 +152,9 @@ class Checkpoints:
 
     def forget_after(self, epoch: int) -> None:
         """Delete the checkpoints after an epoch: the damaged ones that a resumed run will write again."""
-        for later in [e for e in self.epochs() if e > epoch]:
-            self._manager.delete(later)
+        with undisturbed():
+            for later in [e for e in self.epochs() if e > epoch]:
+                self._manager.delete(later)
 
     def _read(self, epoch: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         about = json.loads((self.path(epoch) / "about" / "metadata").read_text())

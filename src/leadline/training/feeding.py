@@ -55,9 +55,9 @@ def _steps(given: tuple[Loop, Any, PyTree, Any], carried: Carried) -> tuple[Carr
 
 @eqx.filter_jit
 def _finish(loop: Loop, state: State, measured: Measured, held: PyTree | None) -> tuple[State, Metrics]:
-    """The end of an epoch, without a copy of what is carried."""
+    """The end of an epoch, without a copy of the parameters, carried or best."""
     state, metrics = loop.finish(state, measured, held)
-    return state._replace(carried=None), metrics
+    return state._replace(carried=None, best=None), metrics
 
 
 @eqx.filter_jit
@@ -115,8 +115,9 @@ def advance(
         if not np.asarray(measured.finite).all():
             break
     measured, recorded = jax.tree.map(lambda *parts: jnp.concatenate(parts), *found)
-    state, metrics = _finish(loop, state._replace(carried=carried), measured, held)
-    return state._replace(carried=carried), jax.tree.map(lambda a: a[None], metrics), recorded
+    closed, metrics = _finish(loop, state._replace(carried=carried), measured, held)
+    best = carried.parameters if int(closed.waited) == 0 else state.best  # 0: this epoch was the best
+    return closed._replace(carried=carried, best=best), jax.tree.map(lambda a: a[None], metrics), recorded
 
 
 def _part_size(num_steps: int, source: Shuffled | Drawn | Hosted, parts: int, every: int) -> int:

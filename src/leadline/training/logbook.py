@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from .checkpoints import CHECKPOINTS, Checkpoints
+from .checkpoints import CHECKPOINTS, Checkpoints, undisturbed
 from .engine.epochs import State
 from .metrics_file import METRICS, MetricsFile, columns_of
 from .records_files import RECORDS, RecordsFiles, joined
@@ -45,9 +45,10 @@ class Logbook:
     def __exit__(self, kind: type | None, *_: Any) -> None:
         """An interrupted run keeps its newest state."""
         if self.checkpoints is not None:
-            if kind is KeyboardInterrupt:
-                self.save()
-            self.checkpoints.__exit__()
+            with undisturbed():
+                if kind is KeyboardInterrupt:
+                    self.save()
+                self.checkpoints.__exit__()
 
     def open(self, start: State, *, resume: bool, records: PyTree = None) -> State:
         """The state to go on from: `start`, or the newest whole checkpoint, with metrics and records cut to it.

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from leadline._network import OneOfBatch
 from leadline.differentiation.programs.traced_program import Fixed, Program, Step, traced_program
+from leadline.frameworks.network import OneOfBatch
 
 LONGEST = 4096  # iterations of all loops together that are written out
 
@@ -179,11 +179,15 @@ def _part_of_stack(step: Step, found: frozenset[Origin], shapes: dict) -> frozen
 
 
 def _leaf_name(path: Any) -> str:
-    """layers[0].weight, or the key of a plain dictionary."""
+    """layers[0].weight, or the key of a plain dictionary, such as PyTorch's layers.0.weight."""
     words = ""
     for key in path:
-        if isinstance(key, jax.tree_util.DictKey) and isinstance(key.key, str) and key.key.isidentifier():
+        if isinstance(key, jax.tree_util.DictKey) and isinstance(key.key, str) and _is_plain(key.key):
             words += f".{key.key}"
         else:
             words += str(key)
     return words.lstrip(".") or "params"
+
+
+def _is_plain(key: str) -> bool:
+    return all(part.isidentifier() or part.isdigit() for part in key.split("."))

@@ -161,16 +161,6 @@ def nesterov_steps(smoothness: float, convexity: float, distance: float, goal: f
     return _geometric(smoothness * distance**2, 1 - math.sqrt(_ordered(convexity, smoothness)), goal)
 
 
-def heavy_ball_factor(smoothness: float, convexity: float) -> float:
-    """(√κ − 1)/(√κ + 1): the distance factor per step of tuned heavy ball, on quadratics only (Polyak 1964).
-
-    >>> heavy_ball_factor(16.0, 1.0)
-    0.6
-    """
-    root = math.sqrt(_ordered(convexity, smoothness))
-    return (1 - root) / (1 + root)
-
-
 def newton_local_bound(hessian_lipschitz: float, convexity: float, distance: float, t: Steps) -> Bound:
     """(2m/M)(M R/(2m))^(2ᵗ) ≥ ‖wᵗ − w*‖ for H ≥ mI and M-Lipschitz H: from R < 2m/M on; beyond, it says nothing.
 

@@ -103,9 +103,3 @@ def backtracking_descent(*, decrease: float = 1e-4, factor: float = 0.5) -> opta
         max_learning_rate=1.0,
     )
     return optax.chain(optax.sgd(1.0), search)
-
-
-def wolfe_descent(*, decrease: float = 1e-4, curvature: float = 0.9) -> optax.GradientTransformationExtraArgs:
-    """Gradient descent with the strong Wolfe rule: Armijo's, and |⟨g(w + ηd), d⟩| ≤ c₂ |⟨g, d⟩|; by Optax."""
-    search = optax.scale_by_zoom_linesearch(max_linesearch_steps=40, slope_rtol=decrease, curv_rtol=curvature)
-    return optax.chain(optax.sgd(1.0), search)

@@ -12,8 +12,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from leadline.data import generator
 from leadline.optimisation import SoftmaxRidge
 
-from ..sgd_bounds import averaged_gap, noise_floor
-
 
 class Equilibrium(NamedTuple):
     """Softmax regression at its minimum: w*, l*, the Hessian H and the covariance C of the single gradients there."""
@@ -179,53 +177,3 @@ def _chunk(problem, step, weights, picks):
 @eqx.filter_jit
 def _values(problem, weights):
     return jax.vmap(problem)(weights.reshape(len(weights), -1))
-
-
-class FloorCell(NamedTuple):
-    """One step and batch: predictions made before the run, what was measured, and whether theory claims the cell.
-
-    `applies`: the predicted floor is below 0.01 (the loss is quadratic enough there) and T η m ≥ 10 (time to settle).
-    """
-
-    step: float
-    batch: int
-    predicted: float
-    measured: float
-    predicted_average: float
-    measured_average: float
-    applies: bool
-
-
-def floor_table(
-    problem: SoftmaxRidge,
-    etas: tuple[float, ...] = (0.2, 0.05, 0.0125),
-    batches: tuple[int, ...] = (1, 4, 16, 64),
-    *,
-    num_steps: int = 60_000,
-    runs: int = 1,
-    key: PRNGKeyArray,
-) -> list[FloorCell]:
-    """The floors of SGD over a grid of steps and batches, predicted without a fit and measured from w*.
-
-    On digits_softmax(0.01): about 20 seconds on a core for the 12 cells and 60000 steps.
-
-    >>> from leadline.optimisation import SoftmaxRidge
-    >>> two = SoftmaxRidge(jnp.ones((2, 1)), jnp.array([0, 1]), jnp.array(1.0), 2)
-    >>> [cell] = floor_table(two, (0.01,), (1,), num_steps=2000, key=jax.random.key(0))
-    >>> round(cell.predicted, 5), cell.applies
-    (0.00126, True)
-    """
-    best, minimum, hessian, covariance = softmax_equilibrium(problem)
-    cells = []
-    for batch in batches:
-        floors = noise_floor(np.array(etas), batch, hessian, covariance)
-        average = averaged_gap(num_steps - num_steps // 2, batch, hessian, covariance)
-        for eta, floor in zip(etas, np.asarray(floors), strict=True):
-            key, own = jax.random.split(key)
-            run = measured_floor(
-                problem, eta, batch, num_steps=num_steps, start=best, minimum=minimum, key=own, runs=runs
-            )
-            applies = bool(floor < 0.01 and num_steps * eta * float(problem.penalty) >= 10)
-            measured = float(run.floor.mean()), float(run.averaged.mean())
-            cells.append(FloorCell(eta, batch, float(floor), measured[0], average, measured[1], applies))
-    return cells
