@@ -1,0 +1,3 @@
+"""Batch normalisation."""
+
+MODULES: tuple[str, ...] = ()

@@ -1,0 +1,3 @@
+"""Committees: bootstrap, bagging, forests, boosting."""
+
+MODULES: tuple[str, ...] = ()

@@ -1,0 +1,3 @@
+"""Soft targets and distillation."""
+
+MODULES: tuple[str, ...] = ()

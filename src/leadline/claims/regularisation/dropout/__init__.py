@@ -1,0 +1,3 @@
+"""Dropout."""
+
+MODULES: tuple[str, ...] = ()

@@ -1,0 +1,3 @@
+"""Noise and virtual examples."""
+
+MODULES: tuple[str, ...] = ()

@@ -1,0 +1,3 @@
+"""Normalisation by layer, group, weight and covariance."""
+
+MODULES: tuple[str, ...] = ()

@@ -1,0 +1,3 @@
+"""Shortcuts and pretraining as priors."""
+
+MODULES: tuple[str, ...] = ()

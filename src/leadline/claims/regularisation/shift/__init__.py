@@ -1,0 +1,3 @@
+"""Covariate shift."""
+
+MODULES: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Many models in place of one: bootstrap, bagging, boosting."""

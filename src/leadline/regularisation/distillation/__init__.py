@@ -1,0 +1,1 @@
+"""Soft targets: label smoothing and students of a teacher."""

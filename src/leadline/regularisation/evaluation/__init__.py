@@ -1,0 +1,1 @@
+"""Whether a change helped: risks, guarded splits, cross-validation, paired comparisons."""

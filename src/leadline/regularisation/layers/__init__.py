@@ -1,0 +1,1 @@
+"""Layers with a mode: dropout and normalisations."""

@@ -1,0 +1,1 @@
+"""Noise and virtual examples in training."""

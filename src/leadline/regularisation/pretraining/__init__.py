@@ -1,0 +1,1 @@
+"""Pretext tasks and contrastive coding."""

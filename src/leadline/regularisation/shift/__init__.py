@@ -1,0 +1,1 @@
+"""Covariate shift: detection and importance weights."""
