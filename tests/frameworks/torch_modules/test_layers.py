@@ -237,18 +237,22 @@ def test_shapes_and_indices():
         "indexed": lambda x: x[:, torch.tensor([2, 0])][..., torch.tensor([[1, 0], [3, 3]])],
         "select": lambda x: x.index_select(1, torch.tensor([0, 2])) + x.select(1, -1)[:, None],
         "gather": lambda x: x.gather(2, torch.tensor([[[0, 3]]]).expand(x.shape[0], 2, -1)),
-        "scatter": lambda x: torch.zeros_like(x).scatter(2, x.argsort(-1)[..., :2], x[..., :2]) + x.scatter(
-            1, torch.zeros_like(x[:, :1]).long(), 2.0),
+        "scatter": lambda x: (
+            torch.zeros_like(x).scatter(2, x.argsort(-1)[..., :2], x[..., :2])
+            + x.scatter(1, torch.zeros_like(x[:, :1]).long(), 2.0)
+        ),
         "scatter_add": lambda x: x.scatter_add(2, torch.ones_like(x).long(), x.cos()),
-        "scatter_reduce": lambda x: x.scatter_reduce(2, torch.ones_like(x).long(), x.cos(), "mean")
-        + x.scatter_reduce(2, torch.ones_like(x).long(), x.cos(), "amax", include_self=False),
+        "scatter_reduce": lambda x: (
+            x.scatter_reduce(2, torch.ones_like(x).long(), x.cos(), "mean")
+            + x.scatter_reduce(2, torch.ones_like(x).long(), x.cos(), "amax", include_self=False)
+        ),
         "written": lambda x: written(x),
         "triangles": lambda x: x.tril() + x.triu(1) + torch.eye(3, 4) + torch.linspace(0, 1, 4),
         "diagonal": lambda x: x.diagonal(dim1=1, dim2=2) + x.new_ones(3) + torch.full((3,), 2.0),
         "one_hot": lambda x: F.one_hot((x > 0).long(), 2) * x[..., None],
         "made": lambda x: torch.zeros(x.shape[0], 3, 4) + torch.ones_like(x) * torch.arange(4) + x.new_full((4,), 0.5),
         "meshgrid": lambda x: x * torch.meshgrid(torch.arange(3), torch.arange(4), indexing="ij")[0],
-    }  # fmt: skip
+    }
     check(Family(**calls), torch.randn(3, 3, 4))
 
 

@@ -75,9 +75,13 @@ class UNet(nn.Module):
     @staticmethod
     def twice(inputs, outputs):
         return nn.Sequential(
-            nn.Conv2d(inputs, outputs, 3, padding=1), nn.GroupNorm(2, outputs), nn.ReLU(inplace=True),
-            nn.Conv2d(outputs, outputs, 3, padding=1), nn.InstanceNorm2d(outputs, affine=True), nn.LeakyReLU(0.1),
-        )  # fmt: skip
+            nn.Conv2d(inputs, outputs, 3, padding=1),
+            nn.GroupNorm(2, outputs),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(outputs, outputs, 3, padding=1),
+            nn.InstanceNorm2d(outputs, affine=True),
+            nn.LeakyReLU(0.1),
+        )
 
     def forward(self, x):
         a = self.down1(x)
@@ -120,8 +124,9 @@ class Inception(nn.Module):
     def __init__(self):
         super().__init__()
         self.one = nn.Conv2d(3, 2, 1)
-        self.three = nn.Sequential(nn.Conv2d(3, 2, 1), nn.Conv2d(2, 2, (1, 3), padding=(0, 1)),
-                                   nn.Conv2d(2, 3, (3, 1), padding=(1, 0)))  # fmt: skip
+        self.three = nn.Sequential(
+            nn.Conv2d(3, 2, 1), nn.Conv2d(2, 2, (1, 3), padding=(0, 1)), nn.Conv2d(2, 3, (3, 1), padding=(1, 0))
+        )
         self.five = nn.Sequential(nn.Conv2d(3, 2, 1), nn.ReLU6(), nn.Conv2d(2, 2, 5, padding="same"))
         self.pooled = nn.Sequential(nn.MaxPool2d(3, stride=1, padding=1), nn.Conv2d(3, 2, 1))
         self.fc = nn.Linear(9, 4)
@@ -243,8 +248,9 @@ class Block(nn.Module):
 
     def forward(self, x):
         n, t, c = x.size()
-        q, k, v = (p.view(n, t, self.heads, c // self.heads).transpose(1, 2)
-                   for p in self.qkv(self.norm1(x)).split(c, dim=2))  # fmt: skip
+        q, k, v = (
+            p.view(n, t, self.heads, c // self.heads).transpose(1, 2) for p in self.qkv(self.norm1(x)).split(c, dim=2)
+        )
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.proj(y.transpose(1, 2).contiguous().view(n, t, c))
         return x + self.mlp(self.norm2(x))
@@ -332,8 +338,11 @@ class Autoencoder(nn.Module):
     def __init__(self):
         super().__init__()
         self.encoder = nn.Sequential(nn.Conv1d(2, 4, 3, stride=2, padding=1), nn.SELU(), nn.Conv1d(4, 6, 4, stride=2))
-        self.decoder = nn.Sequential(nn.ConvTranspose1d(6, 4, 4, stride=2), nn.Softplus(),
-                                     nn.ConvTranspose1d(4, 2, 3, stride=2, padding=1, output_padding=1))  # fmt: skip
+        self.decoder = nn.Sequential(
+            nn.ConvTranspose1d(6, 4, 4, stride=2),
+            nn.Softplus(),
+            nn.ConvTranspose1d(4, 2, 3, stride=2, padding=1, output_padding=1),
+        )
 
     def forward(self, x):
         code = self.encoder(x)

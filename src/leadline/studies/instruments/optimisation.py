@@ -106,16 +106,16 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         )
     along = tree_dot(g, hessian(g)) / square
     work = operations(subject)
-    draws, steps, looks = affordable(
+    draws, num_steps, looks = affordable(
         subject,
         batch,
         rows,
         draws=int(np.clip(BUDGET / (8 * work), 8, 64)),
-        steps=int(np.clip(BUDGET / (12 * RUNS * work * batch / rows), 40, 200)),
+        num_steps=int(np.clip(BUDGET / (12 * RUNS * work * batch / rows), 40, 200)),
     )
     segment = here.segment(g, step)
     squares, changes, second = noisy_steps(here, hessian, g, step, batch, draws, rng)
-    run = stochastic.continue_sgd(here, step, batch, num_steps=steps, looks=looks, runs=RUNS, rng=rng)
+    run = stochastic.continue_sgd(here, step, batch, num_steps=num_steps, looks=looks, runs=RUNS, rng=rng)
     progress = run
     if rows < subject.train.count:  # SGD on a sample learns the sample by heart: what training would do needs all rows
         row_bytes = 2.0 * subject.train.inputs.nbytes / subject.train.count
@@ -124,7 +124,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         )
         everything = tuple(map(jnp.asarray, subject.train.first(kept)))
         progress = stochastic.continue_sgd(
-            here, step, batch, num_steps=steps, looks=1, runs=RUNS, rng=rng, rows=everything
+            here, step, batch, num_steps=num_steps, looks=1, runs=RUNS, rng=rng, rows=everything
         )
     pl = float(np.min(run.squares / np.maximum(2 * run.losses, 1e-30)))
     rate = 1 - 2 * step * pl * (1 - step * smoothness / 2)

@@ -16,16 +16,16 @@ from ..subject import Subject
 RUNS = 4
 
 
-def affordable(subject: Subject, batch: int, rows: int, *, draws: int, steps: int) -> tuple[int, int, int]:
+def affordable(subject: Subject, batch: int, rows: int, *, draws: int, num_steps: int) -> tuple[int, int, int]:
     """Noisy steps, steps of each run and looks at the whole loss during it: as given (10 looks), or what fits."""
     budget, costs = subject.budget, subject.budget.costs
     noisy = costs.product * rows + 2 * costs.gradient * batch + costs.forward * rows
     draws = budget.count("optimisation", "noisy steps", draws, seconds=noisy, part=0.3, least=4)
     step = 2 * RUNS * costs.gradient * batch  # on these rows, and on all
-    steps = budget.count("optimisation", "steps of SGD from here", steps, seconds=step, part=0.3, least=16)
+    num_steps = budget.count("optimisation", "steps of SGD from here", num_steps, seconds=step, part=0.3, least=16)
     look = RUNS * costs.gradient * rows
     looks = budget.count("optimisation", "looks at the whole loss", 10, seconds=look, part=0.3, least=2)
-    return draws, steps, looks
+    return draws, num_steps, looks
 
 
 def operations(subject: Subject) -> float:
@@ -39,7 +39,7 @@ def operations(subject: Subject) -> float:
 
 
 def noisy_steps(
-    here: LossAround, hessian: Operator, g: PyTree, step: float, batch: int, draws: int, rng: np.random.Generator
+    here: LossAround, hessian: Operator, g: PyTree, step_size: float, batch: int, draws: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """‖ĝ‖² of drawn batches, the change of the loss by each one's step, and η²ĉᵀHĉ/2 for independent noise ĉ."""
     before, count = here.row_losses(here.params), len(here.arrays[0])
@@ -47,10 +47,10 @@ def noisy_steps(
     for _ in range(draws):
         drawn = here.batch_gradient(rng.integers(count, size=batch))
         squares.append(tree_dot(drawn, drawn))
-        changes.append((here.row_losses(here.moved(drawn, step)) - before).mean())
+        changes.append((here.row_losses(here.moved(drawn, step_size)) - before).mean())
         other = here.batch_gradient(rng.integers(count, size=batch))  # independent of the step whose change is measured
         noise = jax.tree.map(jnp.subtract, other, g)
-        second.append(step**2 / 2 * tree_dot(noise, hessian(noise)))
+        second.append(step_size**2 / 2 * tree_dot(noise, hessian(noise)))
     return np.array(squares), np.array(changes), np.array(second)
 
 
@@ -58,7 +58,7 @@ def equilibrium_floor(
     subject: Subject,
     here: LossAround,
     g: PyTree,
-    step: float,
+    step_size: float,
     batch: int,
     key: PRNGKeyArray,
     parts: list[NotApplicable],
@@ -78,7 +78,7 @@ def equilibrium_floor(
         here.arrays,
         np.asarray(subject.shared.hessian.dense(), float),
         g,
-        step_size=step,
+        step_size=step_size,
         batch=batch,
         key=key,
     )

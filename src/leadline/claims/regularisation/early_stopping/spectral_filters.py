@@ -19,13 +19,13 @@ def early_stopping_spectral_filter(
     r"""Early stopping is a spectral filter.
 
     T steps of gradient descent on a quadratic bring the coordinate along each eigenvector a share 1 − (1 − ηλ)ᵀ of the
-    way from the start to the minimum: stiff directions first. It converges iff η < 2/λ_max.
+    way from the start to the minimum: stiff directions first. It converges iff $\eta < 2/\lambda_{\max}$.
 
     $$\theta_T = Q\,(I - \eta\Lambda)^T Q^\top \theta_0 + Q\,[I - (I - \eta\Lambda)^T]\, Q^\top \theta^*$$
 
     Assumes: l is quadratic with a positive definite Hessian.
 
-    Check: The step size is `share` times 2/λ_max; beyond 1 it diverges, and the formula says how.
+    Check: The step size is `share` times $2/\lambda_{\max}$; beyond 1 it diverges, and the formula says how.
     """
     rng = data.generator(key)
     basis, values = np.linalg.qr(rng.normal(size=(dim, dim)))[0], np.geomspace(1.0, condition, dim)

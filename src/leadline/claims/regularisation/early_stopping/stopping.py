@@ -20,7 +20,7 @@ def early_stopping(key, patience: Int(2, 12) = 5, corrupted: Real(0.1, 0.5) = 0.
     report that of a third set.
 
     $$T = \min\{t : v_s \ge \min_{u \le t - p} v_u \;\; \forall\, t - p < s \le t\}, \qquad \mathbb{E}\,
-    v_{\hat t} \le \mathbb{E}\, R(\theta_{\hat t}), \; \hat t = \arg\min_t v_t$$
+    v_{\hat t} \le \mathbb{E}\, R(\theta_{\hat t}), \; \hat t = \operatorname{argmin}_t v_t$$
 
     Assumes: validation rows are independent of the training rows.
 

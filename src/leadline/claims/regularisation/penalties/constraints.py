@@ -79,11 +79,11 @@ def penalty_constraint_duality(
 ):
     r"""A penalty is a norm constraint.
 
-    For convex l the minimiser θ_μ of l + (μ/2)‖θ‖² also minimises l on the ball of radius r(μ) = ‖θ_μ‖, and μ is the
+    For convex l the minimiser θ(μ) of l + (μ/2)‖θ‖² also minimises l on the ball of radius r(μ) = ‖θ(μ)‖, and μ is the
     multiplier of that constraint. The larger μ, the smaller r(μ).
 
-    $$\theta_\mu = \arg\min_{\|\theta\| \le r(\mu)} l(\theta), \qquad r(\mu) = \|\theta_\mu\| \text{ nonincreasing},
-    \qquad \nu = \mu$$
+    $$\theta_\mu = \operatorname{argmin}_{\|\theta\| \le r(\mu)} l(\theta), \qquad r(\mu) = \|\theta_\mu\|
+    \text{ nonincreasing}, \qquad \nu = \mu$$
 
     Assumes: l is convex.
 

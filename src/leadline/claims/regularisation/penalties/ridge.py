@@ -81,14 +81,14 @@ def ridge_conditioning(
 ):
     r"""Ridge repairs the condition number.
 
-    A ridge adds α to every eigenvalue of XᵀX. The condition number falls to (λ_max + α)/(λ_min + α), also where a
-    column is there twice and it was infinite, and gradient descent needs fewer steps in proportion.
+    A ridge adds α to every eigenvalue of XᵀX. The condition number falls, also where a column is there twice and it was
+    infinite, and gradient descent needs fewer steps in proportion.
 
     $$\kappa(X^\top X + \alpha I) = \frac{\lambda_{\max} + \alpha}{\lambda_{\min} + \alpha}, \qquad T = \left\lceil
     \frac{\ln(1/\varepsilon)}{-\ln(1 - 1/\kappa)} \right\rceil$$
 
-    Check: One column is copied, so that λ_min = 0. Descent with step 1/(λ_max + α) starts from the minimum plus the
-    weakest eigenvector, where the rate is reached; T counts its steps until the error is ε times what it was.
+    Check: One column is copied, so that $\lambda_{\min} = 0$. Descent with step $1/(\lambda_{\max} + \alpha)$ starts
+    from the minimum plus the weakest eigenvector, where the rate is reached; T counts its steps until the error is ε times what it was.
     """
     rng = data.generator(key)
     x = rng.normal(size=(samples, dim))
