@@ -88,7 +88,8 @@ def ridge_conditioning(
     \frac{\ln(1/\varepsilon)}{-\ln(1 - 1/\kappa)} \right\rceil$$
 
     Check: One column is copied, so that $\lambda_{\min} = 0$. Descent with step $1/(\lambda_{\max} + \alpha)$ starts
-    from the minimum plus the weakest eigenvector, where the rate is reached; T counts its steps until the error is ε times what it was.
+    from the minimum plus the weakest eigenvector, where the rate is reached; T counts its steps
+    until the error is ε times what it was.
     """
     rng = data.generator(key)
     x = rng.normal(size=(samples, dim))
