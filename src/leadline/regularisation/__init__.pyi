@@ -1,5 +1,19 @@
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point
+from .evaluation.bias_variance import (
+    bias_variance as bias_variance,
+    refits as refits,
+    squared_terms as squared_terms,
+    zero_one_terms as zero_one_terms,
+)
+from .evaluation.cross_validation import cross_validate as cross_validate
+from .evaluation.guarded_data import guard as guard
+from .evaluation.paired_comparisons import (
+    compare_with_baseline as compare_with_baseline,
+    holm as holm,
+    mcnemar as mcnemar,
+    paired_difference as paired_difference,
+)
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out
