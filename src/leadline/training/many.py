@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from .engine.engine import Engine
 from .engine.epochs import Loop, Metrics, State
@@ -30,6 +30,7 @@ def fit_many(
     *,
     optimiser: optax.GradientTransformation | Callable[[Float[Array, ""]], optax.GradientTransformation],
     rates: Sequence[float] | Float[Array | np.ndarray, " models"] | None = None,
+    rows: Int[Array | np.ndarray, "models n"] | None = None,
     epochs: int,
     batch: int = 128,
     loss: str | Loss = "cross-entropy",
@@ -44,7 +45,8 @@ def fit_many(
     With `rates`, `optimiser` is a function such as `optax.adam` that is called with each model's own rate. Models of
     different widths are padded with zeros to the shapes of the widest and the padding is held at zero, which leaves
     each one's function and gradients as they are. `objective` and `states`, one for each model, are those of `fit`:
-    several seeds of a network with dropout and batch normalisation; such models have one shape. A model whose loss is
+    several seeds of a network with dropout and batch normalisation; such models have one shape. With `rows` each model
+    sees these rows of `train` alone, as often as they are named: resamples of a bootstrap, folds. A model whose loss is
     no longer finite does not stop the others: its run says "diverged".
 
     >>> from leadline.networks import MLP
@@ -70,21 +72,23 @@ def fit_many(
     sample = jax.device_put(checked(train))
     held = None if validation is None else jax.device_put(checked(validation, what="validation"))
     samples = len(jax.tree.leaves(sample)[0])
-    if not 1 <= batch <= samples:
-        raise ValueError(f"fit_many got batch={batch} for {samples} examples; choose 1 to that number.")
+    rows = None if rows is None else _checked_rows(np.asarray(rows), len(models), samples)
+    examples = samples if rows is None else rows.shape[1]
+    if not 1 <= batch <= examples:
+        raise ValueError(f"fit_many got batch={batch} for {examples} examples; choose 1 to that number.")
     stacked, masks, rest = _stack(models, sample.inputs[0] if isinstance(sample, Sample) else None)
     mapped = _Mapped(rest, objective, optimiser, batch)
     rates = None if rates is None else jnp.asarray(rates, _dtype(stacked))
     keys = jax.random.split(key, len(models))
     state = _start(mapped, stacked, masks, rates, keys, _stacked_states(states, len(models)))
-    steps = samples // batch
+    steps = examples // batch
     size = sum(leaf.size for leaf in jax.tree.leaves(stacked))
     at_once = Schedule.of(size, batch, steps, epochs).epochs
     measured: list[Metrics] = []
     with Bar(epochs, 0, steps * batch * len(models), shown=progress) as bar:
         for done in range(0, epochs, at_once):
             count = min(at_once, epochs - done)
-            state, metrics = _epochs(mapped, state, masks, rates, sample, held, keys, count)
+            state, metrics = _epochs(mapped, state, masks, rates, rows, sample, held, keys, count)
             measured.append(metrics)
             bar.epoch(done + count, {"loss": float(jnp.nanmedian(metrics.loss[:, -1]))})
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *measured)
@@ -124,15 +128,33 @@ def _epochs(
     state: State,
     masks: PyTree,
     rates: Array | None,
+    rows: Int[Array, "models n"] | None,
     train: PyTree,
     held: PyTree | None,
     keys: Key[Array, " models"],
     count: int,
 ) -> tuple[State, Metrics]:
-    def member(state: State, mask: PyTree, rate: Array | None, key: PRNGKeyArray) -> tuple[State, Metrics]:
-        return mapped.loop(mask, rate).epochs(state, Shuffled(train, mapped.batch), held, key, count)[:2]
+    def member(
+        state: State, mask: PyTree, rate: Array | None, own: Int[Array, " n"] | None, key: PRNGKeyArray
+    ) -> tuple[State, Metrics]:
+        source = Shuffled(train, mapped.batch, chosen=own)
+        return mapped.loop(mask, rate).epochs(state, source, held, key, count)[:2]
 
-    return eqx.filter_vmap(member)(state, masks, rates, keys)
+    return eqx.filter_vmap(member)(state, masks, rates, rows, keys)
+
+
+def _checked_rows(rows: np.ndarray, models: int, examples: int) -> Int[Array, "models n"]:
+    if rows.ndim != 2 or len(rows) != models or rows.dtype.kind not in "iu" or not rows.size:
+        raise ValueError(
+            f"fit_many got rows of type {rows.dtype} and shape {rows.shape} for {models} models; give row numbers, one "
+            "line of them for each model."
+        )
+    if rows.min() < 0 or rows.max() >= examples:
+        raise ValueError(
+            f"fit_many got the row number {rows.min() if rows.min() < 0 else rows.max()} for {examples} examples; give "
+            f"0 to {examples - 1}."
+        )
+    return jnp.asarray(rows)
 
 
 def _stacked_states(states: Sequence[PyTree] | None, models: int) -> PyTree:
