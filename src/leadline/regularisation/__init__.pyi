@@ -1,3 +1,5 @@
+from .arms.arm import Arm as Arm, standard_arms as standard_arms
+from .arms.regulariser_comparison import compare_regularisers as compare_regularisers
 from .committees.deep_ensembles import DeepEnsemble as DeepEnsemble, deep_ensemble as deep_ensemble
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point

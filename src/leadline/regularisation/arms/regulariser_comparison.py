@@ -71,10 +71,15 @@ class RegulariserComparison:
         return min(self.results, key=lambda result: float(result.test_error.mean()))
 
 
+def read_once(x: Any, y: Any) -> SealedPart:
+    """Rows that can be read once; a second reading is refused and counted."""
+    return SealedPart(x, y, limit=1)
+
+
 def compare_regularisers(
     x: Real[Array | np.ndarray, "n ..."],
     y: Shaped[Array | np.ndarray, " n"],
-    test: tuple[Any, Any] | SealedPart | None = None,
+    test: tuple[Any, Any] | None = None,
     *,
     arms: Sequence[Arm] | None = None,
     seeds: int = 5,
@@ -88,6 +93,7 @@ def compare_regularisers(
     random_labels: float = 0.0,
     standardise: bool = True,
     keep: Keep | None = None,
+    seal: Callable[[Any, Any], SealedPart] = read_once,
     key: PRNGKeyArray,
 ) -> RegulariserComparison:
     """Train a classifier of x into y with every arm and every seed; compare errors on test rows that are read once.
@@ -98,7 +104,8 @@ def compare_regularisers(
     over seeds (they speak of these test rows, and of seeds like these) and p-values that Holm corrected for the number
     of arms. `random_labels` is the share of labels drawn anew, of the rows that are not for the test.
 
-    `make` builds networks (`dense_networks`); `keep(arm, train, untrained)` may return an arm that it has kept.
+    `make` builds networks (`dense_networks`); `keep(arm, train, untrained)` may return an arm that it has kept, and
+    `seal(x, y)` guards the test rows after their form was checked.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(120, 2))
@@ -110,7 +117,7 @@ def compare_regularisers(
     arms = tuple(standard_arms(num_steps) if arms is None else arms)
     _check_arms(arms, seeds)
     require_counts("compare_regularisers", num_steps=num_steps, folds=folds - 1)
-    names, x, labels, sealed = _prepared(x, y, test, folds, key)
+    names, x, labels, sealed = _prepared(x, y, test, folds, seal, key)
     drawing, training = jax.random.split(jax.random.fold_in(key, 1))
     drawn = draw_rows(labels, len(names), seeds, folds=folds, sizes=sizes, random_labels=random_labels, key=drawing)
     size = batch or (drawn.train if drawn.train <= WHOLE else BATCH)
@@ -123,9 +130,6 @@ def compare_regularisers(
     if NONE not in trained:
         raise ValueError(f"The arm {NONE} could not be trained: {left_out[NONE]}; choose a smaller step size.")
     test_x, test_y = sealed.open(f"the errors of {len(trained)} arms")
-    strange = np.setdiff1d(test_y, names)
-    if strange.size:
-        raise ValueError(f"The test rows have the class {strange[0]}, of which there is no training row; leave it out.")
     at = np.searchsorted(names, test_y)
     results = [_measured(arm, trained[arm.name], x, drawn, test_x, at) for arm in arms if arm.name in trained]
     sizes_used = (drawn.train, drawn.held, len(at))
@@ -151,7 +155,9 @@ class _Given(NamedTuple):
     test: SealedPart
 
 
-def _prepared(x: Any, y: Any, test: Any, folds: int, key: PRNGKeyArray) -> _Given:
+def _prepared(
+    x: Any, y: Any, test: Any, folds: int, seal: Callable[[Any, Any], SealedPart], key: PRNGKeyArray
+) -> _Given:
     x, y = _checked(x, y, "training")
     if test is None:
         split = stratified_split(y, (0.8, 0.0, 0.2), key=jax.random.fold_in(key, 0))
@@ -164,9 +170,13 @@ def _prepared(x: Any, y: Any, test: Any, folds: int, key: PRNGKeyArray) -> _Give
             f"There are {len(x)} rows to train on for {len(names)} classes and {folds} folds; give at least "
             f"{folds * len(names)}, or take fewer folds."
         )
-    if not isinstance(test, SealedPart):
-        test = SealedPart(*_checked(*test, "test"), limit=1)
-    return _Given(names, x, np.searchsorted(names, y), test)
+    test_x, test_y = _checked(*test, "test")
+    if test_x.shape[1:] != x.shape[1:]:
+        raise ValueError(f"Training rows have shape {x.shape[1:]} and test rows {test_x.shape[1:]}; give the same.")
+    strange = np.setdiff1d(test_y, names)
+    if strange.size:
+        raise ValueError(f"The test rows have the class {strange[0]}, of which there is no training row; leave it out.")
+    return _Given(names, x, np.searchsorted(names, y), seal(test_x, test_y))
 
 
 def _checked(x: Any, y: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
