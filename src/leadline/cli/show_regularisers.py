@@ -32,10 +32,13 @@ def training(arms: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 def table(record: dict[str, Any]) -> None:
     """A line an arm, what was left out, and what the numbers are of.
 
-    Means over seeds; "less none" is the test error less that of none, with Student's 95% interval of the pairs.
+    Means over seeds; "less none" is the test error less that of none, with Student's 95% interval of the pairs, and p
+    is corrected by Holm's method.
     """
-    head = ("arm", "error", "calib.", "log loss", "gap", "less none", "p (Holm)", "")
-    lines = Table(*head, box=None, pad_edge=False, header_style="bold")
+    head = ("arm", "error", "calib.", "loss", "gap", "less none", "p", "")
+    lines = Table(*head, box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for column in lines.columns:
+        column.no_wrap = True
     for column in lines.columns[1:7]:
         column.justify = "right"
     for arm in record["arms"]:
@@ -51,6 +54,12 @@ def table(record: dict[str, Any]) -> None:
     for one in record["left_out"]:
         output.print(f"[dim]Left out: {escape(one['arm'])}: {escape(one['why'])}.[/]", highlight=False, soft_wrap=True)
     rows = record["rows"]
+    output.print(
+        "Means over seeds: test error, calibration error, log loss, test less training error; the test error less that "
+        "of none with its paired 95% interval, and p after Holm's correction.",
+        highlight=False,
+        soft_wrap=True,
+    )
     output.print(
         f"{record['data']}: {record['seeds']} seeds, {rows['train']} rows to train on, {rows['validation']} held out "
         f"(early stopping alone sees their labels), {rows['test']} test rows, read once "

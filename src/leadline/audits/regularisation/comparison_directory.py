@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline._dependencies import source_digest
-from leadline._files import UnreadableFile, reading, write_whole
+from leadline._files import reading, write_whole
 from leadline._records import append_line, read_lines
 from leadline.evidence import BadInput, Figure, RunDirectory
 from leadline.learning import SealedPart
@@ -63,12 +63,7 @@ class ComparisonDirectory:
 
     def keep(self, arm: Arm, train: Callable[[], TrainedArm], untrained: Callable[[], TrainedArm]) -> TrainedArm:
         """The arm from its file, or trained now and kept there."""
-        file = self.path / "arms" / f"{re.sub('[^a-z0-9.]+', '-', arm.name.lower())}-{_version()}.safetensors"
-        with contextlib.suppress(FileNotFoundError, UnreadableFile, BadInput):  # a damaged file is trained anew
-            return load_weights(file, untrained())
-        found = train()
-        save_weights(file, found)
-        return found
+        return kept_arm(self.path / "arms", arm, train, untrained)
 
     def sealed(self, x: Any, y: Any) -> SealedPart:
         """The test rows, whose reading is on the disk before it happens."""
@@ -103,6 +98,16 @@ class ComparisonDirectory:
 
     def _write(self, name: str, record: dict[str, Any]) -> None:
         write_whole(self.path / name, (json.dumps(record, ensure_ascii=False, indent=2) + "\n").encode())
+
+
+def kept_arm(place: Path, arm: Arm, train: Callable[[], TrainedArm], untrained: Callable[[], TrainedArm]) -> TrainedArm:
+    """The arm from its file in a directory, which the same source wrote, or trained now and kept there."""
+    file = place / f"{re.sub('[^a-z0-9.]+', '-', arm.name.lower())}-{_version()}.safetensors"
+    with contextlib.suppress(FileNotFoundError, BadInput):  # a damaged file is trained anew
+        return load_weights(file, untrained())
+    found = train()
+    save_weights(file, found)
+    return found
 
 
 class _LoggedPart(SealedPart):

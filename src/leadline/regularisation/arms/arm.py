@@ -66,7 +66,7 @@ def standard_arms(num_steps: int = 1500, decays: Sequence[float] = (0.003, 0.01,
         Arm("batch norm", normalisation="batch"),
         Arm("layer norm", normalisation="layer"),
         Arm(f"bag of {BAG}", bag=BAG),
-        Arm("distilled from the bag", teacher=f"bag of {BAG}"),
+        Arm("distilled bag", teacher=f"bag of {BAG}"),
     )
 
 
