@@ -113,7 +113,7 @@ def regulariser_trials(
     yield (
         "regulariser-bench",
         f"A network that can learn {TRAIN} digits with a fifth of their labels drawn anew by heart errs least on 1000 "
-        "clean ones with a regulariser: decay, dropout, early stopping (which sees 100 more labels, a fifth of them drawn "
-        "anew too) and a bag of 8 are each better than none.",
+        "clean ones with a regulariser: decay, dropout, early stopping (which sees 100 more labels, a fifth of them "
+        "drawn anew too) and a bag of 8 are each better than none.",
         lambda key: bench(key, say),
     )

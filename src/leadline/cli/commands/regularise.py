@@ -108,8 +108,10 @@ def _compared(
                     ended(f"{arm.name} is done")
                     return found
 
+                x, y = source.parts.train
                 found = compare_regularisers(
-                    *source.parts.train,
+                    x,
+                    y,
                     source.parts.test,
                     arms=arms,
                     **source.options,

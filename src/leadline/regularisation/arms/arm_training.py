@@ -127,9 +127,10 @@ class Trainer:
         seen = self.pool[rows]
         if not self.standardise:
             spread = float(np.sqrt(seen.var(axis=0).mean()))
-            return np.float32(0) * seen[0], np.ones_like(seen[0]), np.float32(noise * spread)
+            return np.zeros_like(seen[0]), np.ones_like(seen[0]), np.asarray(noise * spread, np.float32)
         scale = seen.std(axis=0)
-        return seen.mean(axis=0), np.where(scale > 1e-6 * (scale.max() or 1.0), scale, 1.0), np.float32(noise)
+        scale = np.where(scale > 1e-6 * (scale.max() or 1.0), scale, 1.0)  # of a column that is always the same: 1
+        return seen.mean(axis=0), scale, np.asarray(noise, np.float32)
 
     def untrained(self, arm: Arm) -> TrainedArm:
         """The arm before the first step: its structure, for those who read trained numbers from a file."""
@@ -164,7 +165,8 @@ def _trained(ends: list[tuple[Any, Member]], bag: int) -> TrainedArm:
     split = [eqx.partition(network, eqx.is_inexact_array) for network, _ in ends]
     kept = [(parameters, m.layers, m.shift, m.scale) for (parameters, _), (_, m) in zip(split, ends, strict=True)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *kept)
-    return TrainedArm(*stacked, split[0][1], bag)
+    parameters, layers, shift, scale = stacked
+    return TrainedArm(parameters, layers, shift, scale, split[0][1], bag)
 
 
 def penalised_rule(

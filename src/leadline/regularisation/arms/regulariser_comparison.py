@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray, Real, Shaped
+from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
 from leadline._checks import require_counts
 from leadline.frameworks.checks import takes
@@ -77,8 +77,8 @@ def read_once(x: Any, y: Any) -> SealedPart:
 
 
 def compare_regularisers(
-    x: Real[Array | np.ndarray, "n ..."],
-    y: Shaped[Array | np.ndarray, " n"],
+    x: Shaped[Array | np.ndarray, "_ ..."],
+    y: Shaped[Array | np.ndarray, " _"],
     test: tuple[Any, Any] | None = None,
     *,
     arms: Sequence[Arm] | None = None,
@@ -170,7 +170,7 @@ def _prepared(
             f"There are {len(x)} rows to train on for {len(names)} classes and {folds} folds; give at least "
             f"{folds * len(names)}, or take fewer folds."
         )
-    test_x, test_y = _checked(*test, "test")
+    test_x, test_y = _checked(test[0], test[1], "test")
     if test_x.shape[1:] != x.shape[1:]:
         raise ValueError(f"Training rows have shape {x.shape[1:]} and test rows {test_x.shape[1:]}; give the same.")
     strange = np.setdiff1d(test_y, names)
