@@ -116,7 +116,7 @@ def test_a_recipe_of_layers_takes_them_and_its_own_network(leadline, tmp_path):
         (lambda: table(classes=("ill",)), ("--target", "state"), "All rows are of one class, ill"),
         (lambda: table(n=10), ("--target", "state"), "8 rows to train on for 2 classes and 5 folds"),
         (lambda: table(poison="inf"), ("--target", "state"), "are not finite numbers; remove or repair"),
-        (table, ("--target", "height"), "not classes; give classes"),
+        (lambda: table(classes=("0.5", "0.7")), ("--target", "state"), "numbers such as 0.5, not classes"),
         (
             table,
             ("--target", "state", "--arm", "dropuot 0.5"),
@@ -133,7 +133,7 @@ def test_bad_input_is_one_sentence(leadline, tmp_path, make, more, told):
     found = leadline("regularise", make(), "--steps", "3", *more, "--out", tmp_path / "out")
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
     assert told in found.err
-    assert not (tmp_path / "out" / "result.json").exists()
+    assert not (tmp_path / "out" / "settings.json").exists()  # the directory is free for the rows once repaired
 
 
 def test_an_out_that_is_a_file_is_refused_and_untouched(leadline, tmp_path):

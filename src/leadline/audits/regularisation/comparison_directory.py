@@ -37,9 +37,7 @@ class ComparisonDirectory:
         """Hold the directory, which is free or has this comparison; BadInput where it has another."""
         with RunDirectory(self.path).open():
             there = self._json(SETTINGS)
-            if there is None:
-                self._write(SETTINGS, self.settings)
-            elif there != json.loads(json.dumps(self.settings)):
+            if there is not None and there != json.loads(json.dumps(self.settings)):
                 raise self._refusal(there)
             yield self
 
@@ -62,7 +60,9 @@ class ComparisonDirectory:
         self._write(RESULT, record)
 
     def keep(self, arm: Arm, train: Callable[[], TrainedArm], untrained: Callable[[], TrainedArm]) -> TrainedArm:
-        """The arm from its file, or trained now and kept there."""
+        """The arm from its file, or trained now and kept; the first one makes the directory this comparison's."""
+        if self._json(SETTINGS) is None:
+            self._write(SETTINGS, self.settings)
         return kept_arm(self.path / "arms", arm, train, untrained)
 
     def sealed(self, x: Any, y: Any) -> SealedPart:
