@@ -3,7 +3,17 @@
 import importlib
 from types import ModuleType
 
-SUITES = ("training", "kernels", "curvature", "optimisation", "robustness", "startup", "scaling", "claims")
+SUITES = (
+    "training",
+    "kernels",
+    "curvature",
+    "optimisation",
+    "robustness",
+    "regularisation",
+    "startup",
+    "scaling",
+    "claims",
+)
 
 
 def suite(name: str) -> ModuleType:

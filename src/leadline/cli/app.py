@@ -15,6 +15,7 @@ from .commands.claims import claims
 from .commands.data import data
 from .commands.falsify import falsify
 from .commands.landscape import landscape
+from .commands.regularise import regularise
 from .commands.serve import serve
 from .commands.stress import stress
 from .commands.study import study
@@ -47,6 +48,7 @@ app.command()(advise)
 app.command()(landscape)
 app.command()(audit)
 app.command()(stress)
+app.command()(regularise)
 
 
 def run() -> None:

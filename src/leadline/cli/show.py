@@ -142,11 +142,18 @@ def working(text: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 def collect(
-    trials: Iterable[tuple[Entry, Finding]], text: str, *, quiet: bool
+    trials: Iterable[tuple[Entry, Finding]] | Callable[[Callable[[str], None]], Iterable[tuple[Entry, Finding]]],
+    text: str,
+    *,
+    quiet: bool,
 ) -> tuple[list[Finding], dict[str, Entry]]:
-    """Take what a study yields, trial by trial, and say meanwhile which was the last one."""
+    """Take what a study yields, trial by trial, and say meanwhile which was the last one.
+
+    Trials that take long are a function of what they may call to say what they are at.
+    """
     findings, entries = [], {}
     with working(text, quiet=quiet) as say:
+        trials = trials(lambda now: say(f"{text}: {now}")) if callable(trials) else trials
         for entry, finding in trials:
             entries[entry.id] = entry
             findings.append(finding)

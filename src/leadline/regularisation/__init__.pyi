@@ -1,5 +1,26 @@
+from .arms.arm import Arm as Arm, standard_arms as standard_arms
+from .arms.regulariser_comparison import compare_regularisers as compare_regularisers
+from .committees.deep_ensembles import DeepEnsemble as DeepEnsemble, deep_ensemble as deep_ensemble
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point
+from .evaluation.bias_variance import (
+    bias_variance as bias_variance,
+    refits as refits,
+    squared_terms as squared_terms,
+    zero_one_terms as zero_one_terms,
+)
+from .evaluation.cross_validation import cross_validate as cross_validate
+from .evaluation.guarded_data import guard as guard
+from .evaluation.paired_comparisons import (
+    compare_with_baseline as compare_with_baseline,
+    holm as holm,
+    mcnemar as mcnemar,
+    paired_difference as paired_difference,
+)
+from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, convert_dropout as convert_dropout
+from .layers.modal_objective import ModalObjective as ModalObjective
+from .layers.normalisation import BatchNorm as BatchNorm, normalisation as normalisation
+from .layers.regularised_mlp import RegularisedMLP as RegularisedMLP
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out

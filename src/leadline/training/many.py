@@ -1,22 +1,24 @@
 """`fit_many`: networks that differ in seed, width or step size, trained at once by one compiled, mapped loop."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from .engine.engine import Engine
 from .engine.epochs import Loop, Metrics, State
+from .engine.objective import Objective
 from .engine.players import Player
 from .engine.streams import Shuffled
 from .feeding import Schedule
 from .fitting import Run
-from .objectives import Loss, Sample, Supervised, checked_sample, loss_called
+from .objectives import Loss, Sample, Supervised, checked_rows, checked_sample, loss_called
 from .progress import Bar
 
 Model = TypeVar("Model", bound=PyTree)
@@ -24,13 +26,16 @@ Model = TypeVar("Model", bound=PyTree)
 
 def fit_many(
     models: Sequence[Model],
-    train: tuple[Any, Any],
+    train: Any,
     *,
     optimiser: optax.GradientTransformation | Callable[[Float[Array, ""]], optax.GradientTransformation],
     rates: Sequence[float] | Float[Array | np.ndarray, " models"] | None = None,
+    rows: Int[Array | np.ndarray, "models n"] | None = None,
     epochs: int,
     batch: int = 128,
     loss: str | Loss = "cross-entropy",
+    objective: Objective | None = None,
+    states: Sequence[PyTree] | None = None,
     validation: tuple[Any, Any] | None = None,
     key: PRNGKeyArray,
     progress: bool = False,
@@ -39,8 +44,10 @@ def fit_many(
 
     With `rates`, `optimiser` is a function such as `optax.adam` that is called with each model's own rate. Models of
     different widths are padded with zeros to the shapes of the widest and the padding is held at zero, which leaves
-    each one's function and gradients as they are. A model whose loss is no longer finite does not stop the others:
-    its run says "diverged".
+    each one's function and gradients as they are. `objective` and `states`, one for each model, are those of `fit`:
+    several seeds of a network with dropout and batch normalisation; such models have one shape. With `rows` each model
+    sees these rows of `train` alone, as often as they are named: resamples of a bootstrap, folds. A model whose loss is
+    no longer finite does not stop the others: its run says "diverged".
 
     >>> from leadline.networks import MLP
     >>> x = jnp.linspace(-1, 1, 32)[:, None]
@@ -56,29 +63,38 @@ def fit_many(
         raise ValueError(f"fit_many got epochs={epochs}; give 1 or more.")
     if rates is not None and len(rates) != len(models):
         raise ValueError(f"fit_many got {len(rates)} rates for {len(models)} models; give one for each.")
-    sample = jax.device_put(checked_sample(models[0], train, loss))
-    held = None if validation is None else jax.device_put(checked_sample(models[0], validation, loss, "validation"))
-    if not 1 <= batch <= len(sample.inputs):
-        raise ValueError(f"fit_many got batch={batch} for {len(sample.inputs)} examples; choose 1 to that number.")
-    stacked, masks, rest = _stack(models, sample.inputs[0])
-    mapped = _Mapped(rest, loss_called(loss), optimiser, batch)
+    if objective is None:
+        objective, checked = Supervised(loss_called(loss)), partial(checked_sample, models[0], loss=loss)
+    elif loss != "cross-entropy":
+        raise ValueError("fit_many got a loss beside an objective, which has its own; give one of them.")
+    else:
+        checked = checked_rows
+    sample = jax.device_put(checked(train))
+    held = None if validation is None else jax.device_put(checked(validation, what="validation"))
+    samples = len(jax.tree.leaves(sample)[0])
+    rows = None if rows is None else _checked_rows(np.asarray(rows), len(models), samples)
+    examples = samples if rows is None else rows.shape[1]
+    if not 1 <= batch <= examples:
+        raise ValueError(f"fit_many got batch={batch} for {examples} examples; choose 1 to that number.")
+    stacked, masks, rest = _stack(models, sample.inputs[0] if isinstance(sample, Sample) else None)
+    mapped = _Mapped(rest, objective, optimiser, batch)
     rates = None if rates is None else jnp.asarray(rates, _dtype(stacked))
     keys = jax.random.split(key, len(models))
-    state = _start(mapped, stacked, masks, rates, keys)
-    steps = len(sample.inputs) // batch
+    state = _start(mapped, stacked, masks, rates, keys, _stacked_states(states, len(models)))
+    steps = examples // batch
     size = sum(leaf.size for leaf in jax.tree.leaves(stacked))
     at_once = Schedule.of(size, batch, steps, epochs).epochs
     measured: list[Metrics] = []
     with Bar(epochs, 0, steps * batch * len(models), shown=progress) as bar:
         for done in range(0, epochs, at_once):
             count = min(at_once, epochs - done)
-            state, metrics = _epochs(mapped, state, masks, rates, sample, held, keys, count)
+            state, metrics = _epochs(mapped, state, masks, rates, rows, sample, held, keys, count)
             measured.append(metrics)
             bar.epoch(done + count, {"loss": float(jnp.nanmedian(metrics.loss[:, -1]))})
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *measured)
     return [
-        _run(last, best, jax.tree.map(lambda values, i=index: values[i], joined), epochs, steps)
-        for index, (last, best) in enumerate(_apart(models, state))
+        _run(one, jax.tree.map(lambda values, i=index: values[i], joined), epochs, steps)
+        for index, one in enumerate(_apart(models, state))
     ]
 
 
@@ -86,22 +102,24 @@ class _Mapped(eqx.Module):
     """What all members share."""
 
     rest: PyTree
-    loss: Loss = eqx.field(static=True)
+    objective: Objective
     optimiser: Callable | optax.GradientTransformation
     batch: int = eqx.field(static=True)
 
     def loop(self, mask: PyTree, rate: Float[Array, ""] | None) -> Loop:
         """The loop of one member."""
         rule = self.optimiser if rate is None else self.optimiser(rate)
-        return Loop(Engine((Player(Supervised(self.loss), rule),), self.rest, mask=mask))
+        return Loop(Engine((Player(self.objective, rule),), self.rest, mask=mask))
 
 
 @eqx.filter_jit
-def _start(mapped: _Mapped, stacked: PyTree, masks: PyTree, rates: Array | None, keys: Key[Array, " models"]) -> State:
-    def member(parameters: PyTree, mask: PyTree, rate: Array | None, key: PRNGKeyArray) -> State:
-        return mapped.loop(mask, rate).start(parameters, key)
+def _start(
+    mapped: _Mapped, stacked: PyTree, masks: PyTree, rates: Array | None, keys: Key[Array, " models"], states: PyTree
+) -> State:
+    def member(parameters: PyTree, mask: PyTree, rate: Array | None, key: PRNGKeyArray, state: PyTree) -> State:
+        return mapped.loop(mask, rate).start(parameters, key, state)
 
-    return eqx.filter_vmap(member)(stacked, masks, rates, keys)
+    return eqx.filter_vmap(member)(stacked, masks, rates, keys, states)
 
 
 @eqx.filter_jit
@@ -110,15 +128,42 @@ def _epochs(
     state: State,
     masks: PyTree,
     rates: Array | None,
-    train: Sample,
-    held: Sample | None,
+    rows: Int[Array, "models n"] | None,
+    train: PyTree,
+    held: PyTree | None,
     keys: Key[Array, " models"],
     count: int,
 ) -> tuple[State, Metrics]:
-    def member(state: State, mask: PyTree, rate: Array | None, key: PRNGKeyArray) -> tuple[State, Metrics]:
-        return mapped.loop(mask, rate).epochs(state, Shuffled(train, mapped.batch), held, key, count)[:2]
+    def member(
+        state: State, mask: PyTree, rate: Array | None, own: Int[Array, " n"] | None, key: PRNGKeyArray
+    ) -> tuple[State, Metrics]:
+        source = Shuffled(train, mapped.batch, chosen=own)
+        return mapped.loop(mask, rate).epochs(state, source, held, key, count)[:2]
 
-    return eqx.filter_vmap(member)(state, masks, rates, keys)
+    return eqx.filter_vmap(member)(state, masks, rates, rows, keys)
+
+
+def _checked_rows(rows: np.ndarray, models: int, examples: int) -> Int[Array, "models n"]:
+    if rows.ndim != 2 or len(rows) != models or rows.dtype.kind not in "iu" or not rows.size:
+        raise ValueError(
+            f"fit_many got rows of type {rows.dtype} and shape {rows.shape} for {models} models; give row numbers, one "
+            "line of them for each model."
+        )
+    if rows.min() < 0 or rows.max() >= examples:
+        raise ValueError(
+            f"fit_many got the row number {rows.min() if rows.min() < 0 else rows.max()} for {examples} examples; give "
+            f"0 to {examples - 1}."
+        )
+    return jnp.asarray(rows)
+
+
+def _stacked_states(states: Sequence[PyTree] | None, models: int) -> PyTree:
+    """All states with a leading axis over models."""
+    if states is None:
+        return None
+    if len(states) != models:
+        raise ValueError(f"fit_many got {len(states)} states for {models} models; give one for each.")
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
 
 
 def _dtype(tree: PyTree) -> Any:
@@ -126,7 +171,7 @@ def _dtype(tree: PyTree) -> Any:
     return jax.tree.leaves(tree)[0].dtype
 
 
-def _stack(models: Sequence[PyTree], example: Array) -> tuple[PyTree, PyTree, PyTree]:
+def _stack(models: Sequence[PyTree], example: Array | None) -> tuple[PyTree, PyTree, PyTree]:
     """All parameters with a leading axis over models, masks of the padding (None without), the widest's other parts."""
     split = [eqx.partition(model, eqx.is_inexact_array) for model in models]
     leaves = [jax.tree.leaves(parameters) for parameters, _ in split]
@@ -147,7 +192,13 @@ def _stack(models: Sequence[PyTree], example: Array) -> tuple[PyTree, PyTree, Py
     padded = [[_pad(leaf, shape) for leaf, shape in zip(one, shapes, strict=True)] for one in leaves]
     stacked = jax.tree.unflatten(structure, [jnp.stack(place) for place in zip(*padded, strict=True)])
     if all(leaf.shape == shape for one in leaves for leaf, shape in zip(one, shapes, strict=True)):
+        if any(not eqx.tree_equal(other, rest) for _, other in split):
+            raise ValueError(
+                "fit_many got models that differ in more than their parameters; train each kind by itself."
+            )
         return stacked, None, rest
+    if example is None:
+        raise ValueError("fit_many got models of different widths beside an objective; train one width at a time.")
     _check_padding(models, padded, structure, rest, example)
     ones = [[_pad(jnp.ones_like(leaf), shape) for leaf, shape in zip(one, shapes, strict=True)] for one in leaves]
     return stacked, jax.tree.unflatten(structure, [jnp.stack(place) for place in zip(*ones, strict=True)]), rest
@@ -171,18 +222,33 @@ def _check_padding(models: Sequence[PyTree], padded: list, structure: Any, rest:
             )
 
 
-def _apart(models: Sequence[Model], state: State) -> list[tuple[Model, Model]]:
-    """Each model with its last and with its best parameters, which are cut on the host: there a slice costs nothing."""
-    stacked = [jax.tree.leaves(part) for part in jax.device_get((state.carried.parameters, state.best))]
+class _Member(NamedTuple):
+    """One model's end: its last and its best parameters in it, and the objective's states beside them."""
+
+    last: Any
+    best: Any
+    state: PyTree
+    best_state: PyTree
+
+
+def _apart(models: Sequence[Model], state: State) -> list[_Member]:
+    """The end of each model, which is cut on the host: there a slice costs nothing."""
+    host = jax.device_get(state)
+    stacked = [jax.tree.leaves(part) for part in (host.carried.parameters, host.best)]
     split = [eqx.partition(model, eqx.is_inexact_array) for model in models]
     leaves = [jax.tree.leaves(parameters) for parameters, _ in split]
     cut = [
-        [[_cropped(wide[index], leaf.shape) for wide, leaf in zip(part, own, strict=True)] for part in stacked]
+        (
+            [[_cropped(wide[index], leaf.shape) for wide, leaf in zip(part, own, strict=True)] for part in stacked],
+            jax.tree.map(lambda wide, i=index: wide[i], (host.carried.state, host.best_state)),
+        )
         for index, own in enumerate(leaves)
     ]
     return [
-        tuple(eqx.combine(jax.tree.unflatten(jax.tree.structure(parameters), part), rest) for part in parts)
-        for (parameters, rest), parts in zip(split, jax.device_put(cut), strict=True)
+        _Member(
+            *(eqx.combine(jax.tree.unflatten(jax.tree.structure(parameters), part), rest) for part in parts), *states
+        )
+        for (parameters, rest), (parts, states) in zip(split, jax.device_put(cut), strict=True)
     ]
 
 
@@ -190,13 +256,13 @@ def _cropped(wide: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return wide[tuple(slice(n) for n in shape)]
 
 
-def _run(last: Model, best: Model, metrics: Metrics, epochs: int, num_steps: int) -> Run[Model]:
+def _run(member: _Member, metrics: Metrics, epochs: int, num_steps: int) -> Run:
     """One member's run from its column of every metric."""
     history: dict[str, np.ndarray] = {"epoch": np.arange(1, epochs + 1), "step": np.arange(1, epochs + 1) * num_steps}
     history |= {name: np.asarray(values) for name, values in metrics.columns().items() if np.isfinite(values).any()}
-    bad = metrics.bad_step
-    if (bad < 0).all():
-        return Run(last, best, history, epochs, "finished")
-    epoch = int(np.argmax(bad >= 0))
-    warning = f"The loss stopped being finite at step {epoch * num_steps + bad[epoch]} (epoch {epoch + 1})."
-    return Run(last, best, history, epochs, "diverged", (warning,))
+    bad, reason, warnings = metrics.bad_step, "finished", ()
+    if (bad >= 0).any():
+        epoch = int(np.argmax(bad >= 0))
+        reason = "diverged"
+        warnings = (f"The loss stopped being finite at step {epoch * num_steps + bad[epoch]} (epoch {epoch + 1}).",)
+    return Run(member.last, member.best, history, epochs, reason, warnings, member.state, best_state=member.best_state)

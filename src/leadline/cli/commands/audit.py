@@ -10,7 +10,7 @@ def audit(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="rates|noise|image-noise|atlas|image-atlas|paths|sloppiness|double-descent",
+            metavar="rates|noise|image-noise|atlas|image-atlas|paths|sloppiness|double-descent|regularisers",
             help="Steps of optimisers; floors of SGD; critical points of linear networks; paths; Fisher spectra.",
         ),
     ],
@@ -18,7 +18,7 @@ def audit(
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
     out: Annotated[Path | None, typer.Option(help="Keep findings, figures and an index.html here.")] = None,
 ) -> int:
-    """Put the theory of a whole subject to the test on real data, prediction first: half a minute to three."""
+    """Put the theory of a whole subject to the test on real data, prediction first: half a minute to ten."""
     from leadline._messages import unknown
     from leadline.audits import AUDITS, audit
     from leadline.cli import show
@@ -28,7 +28,7 @@ def audit(
     if name not in AUDITS:
         raise BadInput(unknown("audit", name, AUDITS))
     try:
-        findings, entries = show.collect(audit(name, seed=seed), "auditing", quiet=json)
+        findings, entries = show.collect(lambda say: audit(name, seed=seed, say=say), "auditing", quiet=json)
     except DataUnavailable as missing:
         raise BadInput(str(missing)) from None
     show.gallery(findings, entries, out)

@@ -1,0 +1,119 @@
+"""The bench of regularisers: a network that can learn 300 digits with wrong labels by heart, and twelve remedies."""
+
+import shutil
+from collections.abc import Callable, Iterator
+
+import jax
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from leadline.evidence import Comparison, Figure, at_most, close
+from leadline.presentation import figure
+from leadline.regularisation import compare_regularisers, standard_arms
+from leadline.regularisation.arms.regulariser_comparison import RegulariserComparison
+
+from .comparison_directory import kept_arm
+from .comparison_record import comparison_figure
+
+TRAIN, HELD, POOL = 300, 100, 797
+SEEDS = 8
+#: Test error, calibration error and log loss of the specification's reference run, 5 seeds.
+STATED = {
+    "none": (0.193, 0.125, 0.943),
+    "decay 0.01": (0.148, 0.109, 0.534),
+    "decay 0.03": (0.114, 0.296, 0.659),
+    "dropout 0.5": (0.142, 0.084, 0.667),
+    "dropout 0.7": (0.126, 0.060, 0.544),
+    "label smoothing 0.2": (0.178, 0.244, 0.819),
+    "early stopping": (0.101, 0.261, 0.593),
+    "bag of 8": (0.134, 0.050, 0.445),
+}
+BETTER = ("decay 0.03", "dropout 0.7", "early stopping", "bag of 8")  # than none, as specified
+
+
+def bench(key: PRNGKeyArray, say: Callable[[str], None]) -> Iterator[Comparison | Figure]:
+    """All arms on the digits: their errors beside the reference run, and which are below that of none."""
+    found = _compared(key, say)
+    for name, (error, _, _) in STATED.items():
+        measured = float(found[name].test_error.mean())
+        yield close(measured, error, f"{name}: test error, reference run", atol=0.03).as_empirical()
+    for name in BETTER:
+        against = found[name].against
+        yield at_most(
+            against.difference.high, 0.0, f"{name}: upper end of the paired 95% interval of the error less none's"
+        ).as_empirical()
+        yield at_most(against.adjusted, 0.05, f"{name}: p-value after Holm's correction").as_empirical()
+    least = found["bag of 8"].log_loss.mean()
+    yield at_most(least, found["none"].log_loss.mean(), "log loss of the bag, that of none").as_empirical()
+    yield comparison_figure(found, {name: stated[0] for name, stated in STATED.items()})
+    yield _beyond_errors(found)
+
+
+def _compared(key: PRNGKeyArray, say: Callable[[str], None]) -> RegulariserComparison:
+    """The comparison; arms of a run that was interrupted are taken from the cache, which is empty afterwards."""
+    from leadline.data import digits
+    from leadline.data.sources.cache import cache_directory
+
+    images, labels = digits()
+    order = np.random.default_rng(0).permutation(len(labels))
+    pool, test = order[:POOL], order[POOL:]
+    arms = standard_arms()
+    name = "-".join(str(number) for number in np.asarray(jax.random.key_data(key)).ravel())
+    place = cache_directory() / "audits" / f"regularisers-{SEEDS}-{name}"
+
+    def keep(arm, train, untrained):
+        say(f"{arm.name}, {arms.index(arm) + 1} of {len(arms)}")
+        return kept_arm(place, arm, train, untrained)
+
+    found = compare_regularisers(
+        images[pool],
+        labels[pool],
+        (images[test], labels[test]),
+        arms=arms,
+        seeds=SEEDS,
+        sizes=(TRAIN, HELD),
+        random_labels=0.2,
+        standardise=False,
+        keep=keep,
+        key=key,
+    )
+    shutil.rmtree(place, ignore_errors=True)
+    return found
+
+
+def _beyond_errors(found: RegulariserComparison) -> Figure:
+    """Calibration error and log loss of every arm, and the gap to the training error."""
+    panels = []
+    for what, place, values in (
+        ("calibration error", 1, lambda r: r.calibration_error),
+        ("log loss", 2, lambda r: r.log_loss),
+        ("test error less training error", None, lambda r: r.gap),
+    ):
+        measured = {r.arm.name: float(values(r).mean()) for r in found.results}
+        stated = {} if place is None else {"stated": {name: numbers[place] for name, numbers in STATED.items()}}
+        least = min(measured, key=measured.__getitem__)
+        panels.append(
+            figure.categories(
+                f"{what.capitalize()}: least with {least}", "", what, lines=stated, points={"measured": measured}
+            )
+        )
+    none, smoothed = found["none"], found["label smoothing 0.2"].against.difference
+    title = (
+        f"Without a regulariser the training error is {none.train_error.mean():.0%} and the test error "
+        f"{none.test_error.mean():.1%}; label smoothing changes it by {smoothed.mean:+.3f} "
+        f"({smoothed.low:+.3f} to {smoothed.high:+.3f})"
+    )
+    return figure.beside(title, *panels, columns=1)
+
+
+def regulariser_trials(
+    say: Callable[[str], None] = lambda text: None,
+) -> Iterator[tuple[str, str, Callable[[PRNGKeyArray], Iterator[Comparison | Figure]]]]:
+    """The trials of the audit, in order: id, what it says, its generator."""
+    yield (
+        "regulariser-bench",
+        f"A network that can learn {TRAIN} digits with a fifth of their labels drawn anew by heart errs least on 1000 "
+        "clean ones with a regulariser: decay, dropout, early stopping (which sees 100 more labels, a fifth of them "
+        "drawn anew too) and a bag of 8 are each better than none.",
+        lambda key: bench(key, say),
+    )

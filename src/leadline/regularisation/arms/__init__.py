@@ -1,0 +1,1 @@
+"""Regularisers against none: the same network, rows and seeds, one change at a time."""
