@@ -1,4 +1,4 @@
-"""Bias and variance of any learner: refits on fresh datasets, their middle, and the terms of the error for two losses."""
+"""Bias and variance of any learner: refits on fresh datasets, their middle, and the terms of its error."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
