@@ -42,9 +42,10 @@ def validation_overfitting(
     skew = (1 + 2 * np.log(models)) / np.sqrt(rows * accuracy * (1 - accuracy))
     off = abs(predicted.exact - predicted.gaussian) / np.sqrt(accuracy * (1 - accuracy) / rows)
     yield at_most(off, skew, "exact less Gaussian optimism in units of sd, against the order of its error")
-    for count, told in ((10, 0.0191), (100, 0.0310), (1000, 0.0400)):
-        exact = regularisation.selection_optimism(0.8, 1000, count).exact
-        yield reference(exact, told, f"n = 1000, a = 0.8: optimism of the best of {count}", digits=2)
+    for count, told, most in ((10, 0.0191, 0.0271), (100, 0.0310, 0.0384), (1000, 0.0400, 0.0470)):
+        known = regularisation.selection_optimism(0.8, 1000, count)
+        yield reference(known.exact, told, f"n = 1000, a = 0.8: optimism of the best of {count}", digits=2)
+        yield reference(known.ceiling, most, f"n = 1000, a = 0.8, K = {count}: sd·√(2 ln K)", digits=3)
     scores, fresh = _attacks(rng, guessers, rows, 40)
     attack = regularisation.attack_accuracy(guessers, rows)
     yield mean(
@@ -53,7 +54,6 @@ def validation_overfitting(
     yield frequency(round(fresh.sum() * rows), 40 * rows, 0.5, "accuracy of the same majority on new rows")
     told = regularisation.attack_accuracy(1000, 1000)
     yield reference(told.gaussian, 0.788, "attack with K = n = 1000: Φ(√(2/π))", digits=3)
-    yield reference(told.exact, 0.78, "attack with K = n = 1000: exact accuracy", digits=1)
     counts = np.unique(np.geomspace(1, max(models, 10), 9).round().astype(int))
     line = [regularisation.selection_optimism(accuracy, rows, int(c)) for c in counts]
     drawn = [
@@ -99,9 +99,9 @@ def test_set_replication(key, images: Int(200, 500) = 300, shift: Real(0.0, 0.3)
     found = regularisation.replicate(old, new, resamples=200, key=key)
     yield at_least(found.tau.estimate, 0.6, "Kendall's τ of old and new accuracies", strict=True).as_empirical()
     yield at_least(found.tau.low, 0.0, "lower end of the 95% interval of τ", strict=True).as_empirical()
-    yield at_least(
-        found.drop.high, 0.0, "mean drop from the old to the new set: upper end of its 95% interval"
-    ).as_empirical()
+    what = "mean drop from the old to the new set: lower end of its 95% interval"
+    falls = at_least(found.drop.low, 0.0, what, strict=True).as_empirical()
+    yield falls.given(shift >= 0.1, "the second set has noise of standard deviation 0.1 or more")
     ends = [float(min(found.old.min(), found.new.min())), float(max(found.old.max(), found.new.max()))]
     slope, level = np.polyfit(found.old, found.new, 1)
     lines = {"equal": (ends, ends), "least squares": (ends, [slope * e + level for e in ends])}

@@ -73,7 +73,7 @@ def _search(law, name, loss, reach):
         if name == "squared":  # a central difference of a parabola is its slope
             best.append(brentq(lambda c, risk=risk: risk(c + 1) - risk(c - 1), low, high, xtol=1e-12))
         else:
-            best.append(minimize_scalar(risk, bracket=(low, (low + high) / 2, high), method="golden", tol=1e-11).x)
+            best.append(minimize_scalar(risk, bracket=(low, high), method="golden", tol=1e-11).x)
     return np.array(best)
 
 
