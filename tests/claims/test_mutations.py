@@ -38,6 +38,29 @@ def shifted_argument(right):
 
 MUTATIONS = [
     # entry, function of the library, what goes wrong
+    ("bayes-error", "regularisation.evaluation.nearest_neighbour_bracket.cover_hart_ceiling", scaled(0.7)),
+    ("bias-variance-decomposition", "regularisation.evaluation.bias_variance.squared_terms", with_field("truth", 1.1)),
+    ("u-shaped-risk-curve", "regularisation.evaluation.bias_variance.linear_terms", with_field("variance", 1.3)),
+    ("zero-one-bias-variance", "regularisation.evaluation.bias_variance.zero_one_terms", with_field("variance", 1.01)),
+    ("aggregation-by-loss", "regularisation.evaluation.bias_variance.aggregate", scaled(1.01)),
+    (
+        "k-fold-cross-validation",
+        "regularisation.evaluation.cross_validation.cross_validate",
+        with_field("test_size", 0.1),
+    ),
+    (
+        "validation-overfitting",
+        "regularisation.evaluation.selection_optimism.selection_optimism",
+        with_field("exact", 1.05),
+    ),
+    (
+        "validation-overfitting",
+        "regularisation.evaluation.selection_optimism.attack_accuracy",
+        with_field("exact", 0.95),
+    ),
+    ("paired-model-comparison", "regularisation.evaluation.paired_comparisons.holm", lambda right: np.asarray),
+    ("paired-model-comparison", "regularisation.evaluation.paired_comparisons.mcnemar", with_field("p_value", 0.3)),
+    ("error-regime-diagnosis", "regularisation.evaluation.error_regimes.diagnose", with_field("step", -1)),
     (
         "loo-ridge-shortcut",
         "regularisation.penalties.leave_one_out.ridge_leave_one_out",

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from leadline.data import generator
-from leadline.regularisation import bias_variance, refits, squared_terms, zero_one_terms
+from leadline.learning.loss_minimisers import best_constant
+from leadline.regularisation import aggregate, bias_variance, linear_terms, refits, squared_terms, zero_one_terms
 
 KEY = jax.random.key(4)
 RNG = np.random.default_rng(4)
@@ -54,6 +55,27 @@ def test_ties_go_to_the_larger_label_and_keep_the_identity():
     found = zero_one_terms(np.array([[-1, -1], [1, 1]]), np.array([1, -1]), 0.2)
     assert found.main.tolist() == [1, 1]
     assert found.error.tolist() == [0.5, 0.5]
+
+
+def test_a_linear_learner_needs_no_datasets():
+    smoother, f, g = RNG.normal(size=(3, 5)), RNG.normal(size=5), RNG.normal(size=3)
+    exact = linear_terms(smoother, f, g, 0.4)
+    said = (f + np.sqrt(0.4) * RNG.normal(size=(20_000, 5))) @ smoother.T
+    drawn = squared_terms(said, g)
+    np.testing.assert_allclose(exact.variance, drawn.variance, rtol=0.05)
+    np.testing.assert_allclose(exact.bias_squared, drawn.bias_squared, atol=0.1 * (1 + exact.bias_squared.max()))
+    with pytest.raises(ValueError, match="noise = -1"):
+        linear_terms(smoother, f, g, -1)
+
+
+def test_mean_median_and_mode_are_the_best_constants():
+    said = RNG.normal(size=(9, 4))
+    for loss in ("squared", "absolute"):
+        np.testing.assert_allclose(aggregate(said, loss), [best_constant(column, loss) for column in said.T])
+    words = np.array([["b", "a"], ["b", "c"], ["a", "c"]])
+    assert aggregate(words, "zero-one").tolist() == ["b", "c"]
+    with pytest.raises(ValueError, match="choose 'squared'"):
+        aggregate(said, "hinge")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Bias and variance of any learner: refits on fresh datasets, and the terms of its error for two losses."""
+"""Bias and variance of any learner: refits on fresh datasets, their middle, and the terms of its error."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Num, PRNGKeyArray, Real, Shaped
 
-from leadline._checks import require, require_counts
+from leadline._checks import require, require_axes, require_counts
 
 Predictions = Shaped[Array | np.ndarray, "_ _"]
 
@@ -94,6 +94,28 @@ def refits(
     return np.stack(said)
 
 
+def aggregate(predictions: Shaped[Array | np.ndarray, "_ m"], loss: str = "squared") -> Shaped[np.ndarray, " m"]:
+    """argmin over y' of E_D l(f_D(x), y'): the mean for "squared", the median for "absolute", the mode for "zero-one".
+
+    A row for each model (dataset, member, seed). Of several medians it is the middle of them, of several modes the
+    least.
+
+    >>> said = np.array([[1.0], [1.0], [4.0], [10.0], [4.0], [1.0], [7.0]])
+    >>> [aggregate(said, loss).tolist() for loss in ("squared", "absolute", "zero-one")]
+    [[4.0], [4.0], [1.0]]
+    """
+    require_axes("aggregate", 2, predictions=predictions)
+    said = np.asarray(predictions)
+    if loss == "zero-one":
+        from scipy.stats import mode
+
+        names, numbers = np.unique(said, return_inverse=True)
+        return names[mode(numbers.reshape(said.shape), axis=0).mode]
+    if loss not in ("squared", "absolute"):
+        raise ValueError(f"aggregate got loss '{loss}'; choose 'squared', 'absolute' or 'zero-one'.")
+    return said.mean(axis=0) if loss == "squared" else np.median(said, axis=0)
+
+
 def squared_terms(
     predictions: Num[Array | np.ndarray, "_ _"],
     truth: Real[Array | np.ndarray, " _"],
@@ -111,6 +133,34 @@ def squared_terms(
     if said.shape[1] != len(truth):
         raise ValueError(f"squared_terms got predictions {said.shape} and {len(truth)} true values; give one a column.")
     return BiasVariance(said, truth, np.broadcast_to(np.asarray(noise, float), truth.shape))
+
+
+class LinearTerms(NamedTuple):
+    """Bias² and variance of a linear learner at m inputs, exact: no dataset is drawn."""
+
+    bias_squared: Float[np.ndarray, " m"]
+    variance: Float[np.ndarray, " m"]
+
+
+def linear_terms(
+    smoother: Real[Array | np.ndarray, "m n"],
+    at_rows: Real[Array | np.ndarray, " n"],
+    at_inputs: Real[Array | np.ndarray, " m"],
+    noise: float,
+) -> LinearTerms:
+    """f̂ = S y, y = f*(X) + ε with Var ε = `noise`: bias² = (S f*(X) − f*(x))² and variance = noise·‖Sₓ‖².
+
+    `smoother` maps the targets at n fixed rows to predictions at m inputs, `at_rows` and `at_inputs` are f* there.
+
+    >>> found = linear_terms(np.array([[0.5, 0.5]]), np.array([0.0, 2.0]), np.array([3.0]), 1.0)
+    >>> found.bias_squared.tolist(), found.variance.tolist()
+    ([4.0], [0.5])
+    """
+    require("linear_terms", axes=2, smoother=smoother)
+    s = np.asarray(smoother, float)
+    if noise < 0:
+        raise ValueError(f"linear_terms got noise = {noise}; a variance is at least 0.")
+    return LinearTerms((s @ np.asarray(at_rows) - np.asarray(at_inputs)) ** 2, noise * (s**2).sum(axis=1))
 
 
 class ZeroOneTerms(NamedTuple):

@@ -1,3 +1,3 @@
 """Protocol: splits, cross-validation, fair comparison."""
 
-MODULES = ("leave_one_out",)
+MODULES = ("splits", "leave_one_out", "diagnosis", "selection", "comparisons")

@@ -1,3 +1,3 @@
 """Risk and its decomposition."""
 
-MODULES = ("double_descent",)
+MODULES = ("risks", "best_regressors", "bias_and_variance", "averages", "nested_classes", "double_descent")
