@@ -18,7 +18,8 @@ ADVICE = {
     "mode forgotten in one branch": "Pass the mode on to the layers that are named.",
     "wrong axis": "Normalise over the batch, and keep one statistic for each feature.",
     "frozen buffers": "Let training update the running statistics (momentum below 1, no fixed mode in the code).",
-    "stale statistics": "Keep the state that training returns, or estimate the statistics anew on training rows.",
+    "stale statistics": "Keep the state that training returns; after few steps lower the momentum, or estimate the "
+    "statistics anew on training rows.",
     "tiny batch": "Train with more examples to a batch, or use layer or group normalisation.",
     "domain shift": "Estimate the statistics anew on inputs like those in use, or bring these to the same scale.",
 }
