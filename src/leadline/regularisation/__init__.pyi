@@ -38,6 +38,7 @@ from .evaluation.selection_optimism import (
     orient_and_vote as orient_and_vote,
     selection_optimism as selection_optimism,
 )
+from .modes.auditing import ModeAudit as ModeAudit, audit_modes as audit_modes
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out

@@ -1,3 +1,3 @@
 """Dropout."""
 
-MODULES: tuple[str, ...] = ()
+MODULES = ("auditing",)
