@@ -13,9 +13,9 @@ from .noise.noise_penalties import (
     smoothed_losses as smoothed_losses,
 )
 from .noise.virtual_examples import (
-    effective_sample_size as effective_sample_size,
     label_changes as label_changes,
     virtual_examples as virtual_examples,
+    virtual_sample_size as virtual_sample_size,
 )
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
 from leadline._checks import require_counts, require_rows
 
 from ..penalties.norms import everything
-from .injected_noise import noisy_weights
 
 
 def input_noise_ridge(samples: int, scale: float) -> float:
@@ -76,8 +77,11 @@ def smoothed_losses(
     """
     require_counts("smoothed_losses", draws=draws)
 
-    def pair(own: PRNGKeyArray) -> Float[Array, ""]:
-        both = (noisy_weights(params, sign * jnp.asarray(scale), group=everything, key=own) for sign in (1.0, -1.0))
-        return sum(loss(moved, *data) for moved in both) / 2
+    moved, rest = eqx.partition(params, everything(params))
 
-    return jax.lax.map(pair, jax.random.split(key, draws), batch_size=min(draws, 64))
+    def pair(own: PRNGKeyArray) -> Float[Array, ""]:
+        xi = optax.tree.random_like(own, moved)
+        both = (optax.tree.add_scale(moved, sign * jnp.asarray(scale), xi) for sign in (1.0, -1.0))
+        return sum((loss(eqx.combine(at, rest), *data) for at in both), jnp.zeros(())) / 2
+
+    return jax.lax.map(pair, jax.random.split(key, draws))

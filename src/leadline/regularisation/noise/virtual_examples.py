@@ -65,20 +65,20 @@ class EffectiveSize(NamedTuple):
     size: float  #: nK/(1 + (K − 1)ρ)
 
 
-def effective_sample_size(losses: Num[Array | np.ndarray, "n copies"]) -> EffectiveSize:
+def virtual_sample_size(losses: Num[Array | np.ndarray, "n copies"]) -> EffectiveSize:
     """nK/(1 + (K − 1)ρ), ρ the correlation of losses among the K copies of a point (the intraclass correlation).
 
     The mean of all nK losses has the variance σ²/size. ρ = 1 leaves n, ρ = 0 gives nK; estimates of ρ are those of the
     analysis of variance (Kish 1965).
 
-    >>> effective_sample_size(np.array([[1.0, 1.0], [3.0, 3.0], [8.0, 8.0]]))
+    >>> virtual_sample_size(np.array([[1.0, 1.0], [3.0, 3.0], [8.0, 8.0]]))
     EffectiveSize(correlation=1.0, size=3.0)
     """
-    require("effective_sample_size", axes=2, losses=losses)
+    require("virtual_sample_size", axes=2, losses=losses)
     losses = np.asarray(losses, float)
     n, k = losses.shape
     if n < 2 or k < 2:
-        raise ValueError(f"effective_sample_size got {n} point(s) with {k} cop(ies); give at least 2 of each.")
+        raise ValueError(f"virtual_sample_size got {n} point(s) with {k} cop(ies); give at least 2 of each.")
     between = k * losses.mean(axis=1).var(ddof=1)
     within = float(losses.var(axis=1, ddof=1).mean())
     total = between + (k - 1) * within
