@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from leadline.learning import SealedPart, grouped_split, random_split, stratified_split
+from leadline.learning import SealedPart, grouped_split, random_split, stratified_split, temporal_split
 
 KEY = jax.random.key(3)
 
@@ -57,3 +57,23 @@ def test_bad_input_is_refused():
         SealedPart(np.zeros(1)).open(" ")
     with pytest.raises(ValueError, match="nothing"):
         SealedPart()
+
+
+def test_rows_of_one_time_stay_together_and_parts_follow_in_time():
+    times = np.array([3, 3, 3, 1, 1, 2, 4, 5, 5, 5])
+    train, validation, test = temporal_split(times)
+    assert times[train].tolist() == [3, 3, 3, 1, 1, 2]
+    assert times[validation].tolist() == [4]
+    assert times[test].tolist() == [5, 5, 5]
+    with pytest.raises(ValueError, match="one known time"):
+        temporal_split(np.array([1.0, np.nan]))
+
+
+def test_a_sealed_part_with_a_limit_refuses_and_lists_what_it_refused():
+    sealed = SealedPart(np.arange(3), limit=1)
+    sealed.open("report")
+    with pytest.raises(ValueError, match="already read for 'report'"):
+        sealed.open("once more")
+    assert (sealed.accesses, sealed.refused) == (("report",), ("once more",))
+    with pytest.raises(ValueError, match="limit = 0"):
+        SealedPart(np.arange(3), limit=0)

@@ -145,5 +145,6 @@ from .splits import (
     grouped_split as grouped_split,
     random_split as random_split,
     stratified_split as stratified_split,
+    temporal_split as temporal_split,
 )
 from .tasks import LearningTask as LearningTask

@@ -1,4 +1,4 @@
-"""Splits into training, validation and test part: at random, by class or by group; the test part stays sealed."""
+"""Splits into training, validation and test part: at random, by class, by group, by time; the test part is sealed."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -58,10 +58,29 @@ def grouped_split(groups: Labels, shares: Sequence[float] = (0.6, 0.2, 0.2), *, 
     return Split(*(np.flatnonzero(np.isin(groups, names[part])) for part in dealt))
 
 
+def temporal_split(times: Labels, shares: Sequence[float] = (0.6, 0.2, 0.2)) -> Split:
+    """The earliest rows to train on, later ones to validate, the latest to test; rows of one time stay together.
+
+    A model that will meet the future is judged on what was, for it, the future. A part takes whole moments while the
+    rows up to their middle are within its share, so that the sizes are shares·n up to half a moment.
+
+    >>> [part.tolist() for part in temporal_split(np.array([5, 1, 2, 4, 3]))]
+    [[1, 2, 4], [3], [0]]
+    """
+    times = np.asarray(times)
+    if times.ndim != 1 or not times.size or (times.dtype.kind in "fmM" and np.isnan(times).any()):
+        raise ValueError(f"temporal_split got times of shape {times.shape}; give one known time for each row.")
+    _, moment, counts = np.unique(times, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - counts / 2
+    part = np.searchsorted(np.cumsum(_three(shares))[:2] * len(times) + 1e-9, middle)[moment]
+    return Split(*(np.flatnonzero(part == k) for k in range(3)))
+
+
 class SealedPart:
     """Data that can be had only for a stated reason; `accesses` lists the reasons, in order.
 
-    A score on a part that has been opened to choose a model is no estimate of risk any more: the log tells.
+    A score on a part that has been opened to choose a model is no estimate of risk any more: the log tells. With a
+    `limit`, further readings are refused, and `refused` lists what they were for.
 
     >>> sealed = SealedPart(np.arange(3))
     >>> sealed
@@ -70,18 +89,34 @@ class SealedPart:
     ([0, 1, 2], ('final report',))
     """
 
-    def __init__(self, *arrays: Shaped[Array | np.ndarray, "..."]):
+    def __init__(self, *arrays: Shaped[Array | np.ndarray, "..."], limit: int | None = None):
         if not arrays:
             raise ValueError("SealedPart got nothing to seal; give at least one array.")
+        if limit is not None and limit < 1:
+            raise ValueError(
+                f"SealedPart got limit = {limit}; what may never be read needs no keeping: give 1 or more."
+            )
         self._arrays = arrays
+        self._limit = limit
         self._accesses: list[str] = []
+        self._refused: list[str] = []
 
     def open(self, reason: str) -> tuple[Any, ...]:
-        """The arrays, after the reason has been logged."""
+        """The arrays, after the reason has been logged; ValueError beyond the limit."""
         if not reason.strip():
             raise ValueError("The sealed part opens only for a reason; say what it is read for.")
+        if self._limit is not None and len(self._accesses) >= self._limit:
+            self._refused.append(reason)
+            raise ValueError(
+                f"The sealed part was already read for '{self._accesses[-1]}' (refused since: {len(self._refused)}); "
+                "choose on the validation part, or seal new data."
+            )
         self._accesses.append(reason)
         return self._arrays
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        return tuple(self._refused)
 
     @property
     def accesses(self) -> tuple[str, ...]:

@@ -16,6 +16,36 @@ from .noise.virtual_examples import (
     label_changes as label_changes,
     virtual_examples as virtual_examples,
     virtual_sample_size as virtual_sample_size,
+from .evaluation.bias_variance import (
+    aggregate as aggregate,
+    bias_variance as bias_variance,
+    linear_terms as linear_terms,
+    refits as refits,
+    squared_terms as squared_terms,
+    zero_one_terms as zero_one_terms,
+)
+from .evaluation.cross_validation import cross_validate as cross_validate
+from .evaluation.error_regimes import (
+    diagnose as diagnose,
+    follow_advice as follow_advice,
+    learning_curve as learning_curve,
+)
+from .evaluation.finite_distributions import finite_distribution as finite_distribution
+from .evaluation.guarded_data import guard as guard
+from .evaluation.hypotheses import read_hypothesis as read_hypothesis, state_hypothesis as state_hypothesis
+from .evaluation.nearest_neighbour_bracket import bayes_error_bracket as bayes_error_bracket
+from .evaluation.paired_comparisons import (
+    compare_with_baseline as compare_with_baseline,
+    holm as holm,
+    mcnemar as mcnemar,
+    paired_difference as paired_difference,
+)
+from .evaluation.replication import replicate as replicate
+from .evaluation.risk_gaps import risk_gap as risk_gap
+from .evaluation.selection_optimism import (
+    attack_accuracy as attack_accuracy,
+    orient_and_vote as orient_and_vote,
+    selection_optimism as selection_optimism,
 )
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
