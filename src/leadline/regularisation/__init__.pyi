@@ -6,16 +6,6 @@ from .committees.deep_ensembles import DeepEnsemble as DeepEnsemble, deep_ensemb
 from .committees.resamples import bootstrap_rows as bootstrap_rows, distinct_share as distinct_share
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point
-from .noise.injected_noise import NoiseInjection as NoiseInjection
-from .noise.noise_penalties import (
-    input_noise_penalty as input_noise_penalty,
-    input_noise_ridge as input_noise_ridge,
-    smoothed_losses as smoothed_losses,
-)
-from .noise.virtual_examples import (
-    label_changes as label_changes,
-    virtual_examples as virtual_examples,
-    virtual_sample_size as virtual_sample_size,
 from .evaluation.bias_variance import (
     aggregate as aggregate,
     bias_variance as bias_variance,
@@ -46,6 +36,17 @@ from .evaluation.selection_optimism import (
     attack_accuracy as attack_accuracy,
     orient_and_vote as orient_and_vote,
     selection_optimism as selection_optimism,
+)
+from .noise.injected_noise import NoiseInjection as NoiseInjection
+from .noise.noise_penalties import (
+    input_noise_penalty as input_noise_penalty,
+    input_noise_ridge as input_noise_ridge,
+    smoothed_losses as smoothed_losses,
+)
+from .noise.virtual_examples import (
+    label_changes as label_changes,
+    virtual_examples as virtual_examples,
+    virtual_sample_size as virtual_sample_size,
 )
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
