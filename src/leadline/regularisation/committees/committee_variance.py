@@ -12,7 +12,9 @@ class MemberMoments(NamedTuple):
     """Moments of single members over repeated committees, the mean over inputs."""
 
     variance: float  #: s², of one member
-    correlation: float  #: rho, of two members of one committee
+    correlation: float  #: ρ, of two members of one committee
+    squares: Float[np.ndarray, " committees"]  #: what each committee says of s²; their mean is the variance
+    products: Float[np.ndarray, " committees"]  #: what each says of the covariance ρs²; their mean is that
 
 
 def committee_variance(
@@ -39,8 +41,8 @@ def committee_variance(
 def member_moments(predictions: Float[Array | np.ndarray, "committees members points"]) -> MemberMoments:
     """s² and ρ from committees that were fitted to independent datasets, averaged over the points.
 
-    Unbiased estimates of the variance of a member and of the covariance of two, by the variance over committees of
-    single members and of their mean: Var(mean) = s²/M + (1 − 1/M) Cov.
+    With the deviations dᵢ from the mean over committees, Σ dᵢ²/M has the mean s² and Σ_{i≠j} dᵢdⱼ/(M(M − 1)) the mean
+    ρs²; both are kept for each committee, so that differences to what other members show can be tested.
 
     >>> same = np.random.default_rng(0).normal(size=(500, 1, 3)) * np.ones((1, 4, 1))
     >>> round(member_moments(same).correlation, 6)
@@ -53,7 +55,11 @@ def member_moments(predictions: Float[Array | np.ndarray, "committees members po
         raise ValueError(
             f"member_moments got {committees} committee(s) of {members} member(s); give at least 2 of at least 2."
         )
-    single = float(said.var(axis=0, ddof=1).mean())
-    whole = float(said.mean(axis=1).var(axis=0, ddof=1).mean())
-    shared = (whole - single / members) / (1 - 1 / members)
-    return MemberMoments(single, shared / single if single > 0 else 0.0)
+    apart = said - said.mean(axis=(0, 1))  # members are alike: one mean for all of them
+    squares = (apart**2).mean(axis=(1, 2))
+    whole = (apart.mean(axis=1) ** 2).mean(axis=1)
+    products = (members * whole - squares) / (members - 1)
+    lost = whole.mean() / (committees - 1)  # the variance of the mean that was taken off, which both lack
+    squares, products = squares + lost, products + lost
+    variance, shared = float(squares.mean()), float(products.mean())
+    return MemberMoments(variance, shared / variance if variance > 0 else 0.0, squares, products)
