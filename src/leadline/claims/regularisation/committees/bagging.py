@@ -12,7 +12,7 @@ from leadline.claims.scenarios.regularisation.repeated_fits import noisy_sine, p
 from leadline.evidence import Int, Real, at_least, at_most, close, mean, method, model
 from leadline.presentation import figure
 
-GRID = np.linspace(-1, 1, 101)
+GRID = np.linspace(-0.9, 0.9, 101)
 
 
 @method(sources=("penn",), shows=("regularisation.bag", "regularisation.deep_ensemble"))
@@ -30,8 +30,9 @@ def bagging_committee(
 
     Assumes: squared loss, for which the mean is the aggregate; rows are independent.
 
-    Check: Noisy points of a sine; lines, polynomials of degree 9, trees and networks. That unstable learners improve
-    is a finding, over fresh datasets; the split of the error is exact.
+    Check: Noisy points of a sine, fresh datasets. The split of the error is exact; that trees and networks improve is
+    a finding. For polynomials of degree 9 it is not confirmed: least squares is linear in y, and a resample without
+    the outermost points goes astray there.
     """
     learners = {"line": polynomial_learner(1), "polynomial": polynomial_learner(9), "tree": tree_learner()}
     truth = np.sin(np.pi * GRID)
@@ -47,10 +48,10 @@ def bagging_committee(
     spread = np.mean((said - said.mean(axis=0)) ** 2)
     parts = np.mean((said - truth) ** 2) - spread
     yield close(bagged["tree"][-1], parts, "error of the committee, against mean error less spread", rtol=1e-12)
-    for name in ("polynomial", "tree"):
-        gain = regularisation.paired_difference(single[name], bagged[name])
-        what = f"{name}: error of one fit less that of the committee, lower end of the 95% interval"
-        yield at_least(gain.low, 0.0, what).as_empirical()
+    what = "error of one fit less that of the committee, lower end of the 95% interval"
+    gains = {name: regularisation.paired_difference(single[name], bagged[name]).low for name in learners}
+    yield at_least(gains["tree"], 0.0, f"tree: {what}").as_empirical()
+    yield at_most(gains["polynomial"], 0.0, f"polynomial of degree 9: {what}: no gain is seen").as_empirical()
     risk = single["line"].mean() + noise**2
     change = abs(bagged["line"].mean() - single["line"].mean()) / risk
     yield at_most(change, 0.01, "line: change of the mean risk by bagging, as a share of it").as_empirical()
@@ -76,9 +77,8 @@ def _out_of_bag(key, noise):
     committee = regularisation.bag(tree_learner(), x, y, members=100, key=key)
     left_out = (committee.out_of_bag(x) - y) ** 2
     fresh = (committee(new_x) - new_y) ** 2
-    error = np.sqrt(left_out.var(ddof=1) / len(left_out) + fresh.var(ddof=1) / len(fresh))
-    what = "trees: out-of-bag error less the test error, in standard errors"
-    yield at_most(abs(left_out.mean() - fresh.mean()) / error, 3.0, what)
+    scatter = np.sqrt(left_out.var(ddof=1) + fresh.var(ddof=1) * len(left_out) / len(fresh))  # of both means
+    yield mean(left_out, fresh.mean(), "trees: out-of-bag error, against the test error", deviation=scatter)
     seen = (committee(x) - y) ** 2
     yield at_least(left_out.mean(), seen.mean(), "trees: out-of-bag error, above the error on rows that were seen")
 
@@ -91,7 +91,7 @@ def _networks(key, samples, noise):
     def make(own):
         return networks.MLP((1, 32, 1), "tanh", dtype=jnp.float32, key=own)
 
-    options = {"members": 8, "optimiser": optax.adam(0.03), "epochs": 300, "batch": 20, "loss": "squared", "key": key}
+    options = {"members": 8, "optimiser": optax.adam(0.03), "epochs": 200, "batch": 20, "loss": "squared", "key": key}
     alone = regularisation.deep_ensemble(make, train, **options)
     bagged = regularisation.deep_ensemble(make, train, resample=True, **options)
     grid, truth = jnp.asarray(GRID[:, None], jnp.float32), np.sin(np.pi * GRID)
@@ -117,7 +117,7 @@ def random_forest(key, trees: Int(30, 150) = 40, splits: Int(5, 10) = 6):
     """
     x, y = data.digits()
     errors = {"tree": [], "bag": [], "forest": []}
-    curves, gaps = {"bag": [], "forest": []}, []
+    curves = {"bag": [], "forest": []}
     for index in range(splits):
         order = data.generator(jax.random.fold_in(key, index)).permutation(len(y))
         seen, held = order[:900], order[900:]
@@ -131,13 +131,13 @@ def random_forest(key, trees: Int(30, 150) = 40, splits: Int(5, 10) = 6):
             curves[name].append(1 - staged.mean(axis=1))
             errors[name].append(staged[-1].mean())
         left_out = np.nan_to_num(committee.out_of_bag(x[seen])).argmax(axis=1) != y[seen]
-        gaps.append((left_out.mean() - staged[-1].mean()) / np.sqrt(_variance(left_out) + _variance(staged[-1])))
     for worse, better in (("tree", "bag"), ("bag", "forest")):
         gain = regularisation.paired_difference(np.array(errors[worse]), np.array(errors[better]))
         what = f"error of the {worse} less that of the {better}: lower end of the 95% interval over splits"
         yield at_least(gain.low, 0.0, what).as_empirical()
-    what = "forest: out-of-bag error less the held-out error of one split, in standard errors"
-    yield at_most(abs(gaps[0]), 3.0, what)
+    scatter = np.sqrt(left_out.var(ddof=1) + staged[-1].var(ddof=1) * len(left_out) / len(held))  # of both means
+    what = "forest: out-of-bag error, against the held-out error"
+    yield mean(left_out, staged[-1].mean(), what, deviation=scatter)
     importance = _importance(forest, x[held], y[held], key)
     edge = np.r_[0:64:8, 7:64:8]
     middle = np.setdiff1d(np.arange(64), edge)
@@ -151,10 +151,6 @@ def random_forest(key, trees: Int(30, 150) = 40, splits: Int(5, 10) = 6):
         f"{1 - np.mean(errors['forest']):.1%}"
     )
     yield figure.curves(title, "trees", "accuracy on held-out digits", lines=lines, points=points)
-
-
-def _variance(wrong):
-    return max(wrong.mean() * (1 - wrong.mean()), 1 / len(wrong)) / len(wrong)
 
 
 def _importance(forest, x, y, key):
