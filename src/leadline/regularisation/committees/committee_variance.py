@@ -35,7 +35,7 @@ def committee_variance(
             f"committee_variance got a variance of {s2.min():g}, correlations from {rho.min():g} to {rho.max():g} and "
             f"{m.min():g} members; give a variance of 0 or more, correlations from −1 to 1, and at least 1 member."
         )
-    return rho * s2 + (1 - rho) * s2 / m
+    return np.asarray(rho * s2 + (1 - rho) * s2 / m)
 
 
 def member_moments(predictions: Float[Array | np.ndarray, "committees members points"]) -> MemberMoments:

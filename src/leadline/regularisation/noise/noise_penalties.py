@@ -31,7 +31,7 @@ def input_noise_penalty(
     apply: Callable[[PyTree, Any], Any],
     params: PyTree,
     x: Num[Array | np.ndarray, "n d"],
-    y: Num[Array | np.ndarray, " n"],
+    y: Num[Array | np.ndarray, " _"],
     scale: float | Float[Array, ""],
 ) -> Float[Array, " n"]:
     """s²(‖∇f‖² − (y − f)Δf) of each row: what noise N(0, s²I) in x adds to (y − f(x))² on average, up to O(s⁴).
@@ -45,8 +45,6 @@ def input_noise_penalty(
     """
     require_rows("input_noise_penalty", x=x, y=y)
     x, y = jnp.asarray(x), jnp.asarray(y)
-    if x.ndim != 2 or y.ndim != 1:
-        raise ValueError(f"input_noise_penalty got x of shape {x.shape} and y of shape {y.shape}; give (n, d) and (n).")
 
     def one(row: Float[Array, " d"], target: Float[Array, ""]) -> Float[Array, ""]:
         def f(at: Float[Array, " d"]) -> Float[Array, ""]:
