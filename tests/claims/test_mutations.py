@@ -168,6 +168,20 @@ MUTATIONS = [
     ("linear-minimal-perturbation", "robustness.linear_distances.boundary_distances", scaled(1.01)),
     ("norm-balls", "robustness.attacks.norm_projections.project", scaled(1.01)),
     ("fgsm", "robustness.attacks.gradient_attacks.fgsm", scaled(-1)),
+    (
+        "noise-injection",
+        "regularisation.noise.injected_noise.noisy_inputs",
+        lambda right: lambda x, scale, *, key: right(x, 1.2 * scale, key=key),
+    ),
+    ("input-noise-is-ridge", "regularisation.noise.noise_penalties.input_noise_ridge", scaled(1.2)),
+    ("input-noise-is-ridge", "regularisation.noise.noise_penalties.input_noise_penalty", scaled(1.01)),
+    ("weight-noise-trace-penalty", "regularisation.noise.noise_penalties.smoothed_losses", scaled(1.01)),
+    ("virtual-examples", "regularisation.noise.virtual_examples.virtual_sample_size", with_field("correlation", 0.9)),
+    ("bootstrap", "regularisation.committees.resamples.distinct_share", scaled(1.02)),
+    ("bagging-committee", "regularisation.committees.resamples.left_out_mean", scaled(1.5)),
+    ("bagging-variance", "regularisation.committees.committee_variance.member_moments", with_field("products", 0.8)),
+    ("boosting", "regularisation.committees.boosting.adaboost", with_field("weights", 1.001)),
+    ("boosting-training-error-bound", "regularisation.committees.boosting.adaboost", with_field("errors", 0.99)),
 ]
 
 

@@ -78,9 +78,10 @@ def fit(
     arrays; or `train` is a function draw(key) of which `num_steps` batches are called an epoch. The losses may have any
     shape, with a mask or weights and further measurements as `RowLosses`; each step has a key of its own (dropout,
     noise); `state` is what the objective carries from step to step (batch statistics: `eqx.nn.make_with_state`).
-    Validation has `eqx.nn.inference_mode` on. Several `players` take turns on a dictionary of models, each with an
-    objective and an optimiser of its own. `averages` are decays of moving averages of the weights; `micro` cuts a
-    batch into so many parts whose gradients are summed; `recorder` keeps what it likes of steps.
+    Validation has `eqx.nn.inference_mode` on, for the model and for the objective. Several `players` take turns on a
+    dictionary of models, each with an objective and an optimiser of its own. `averages` are decays of moving averages
+    of the weights; `micro` cuts a batch into so many parts whose gradients are summed; `recorder` keeps what it likes
+    of steps.
 
     Every epoch is a new permutation that depends on `key` alone. `patience` stops after so many epochs without a
     smaller validation loss. With a `directory`, metrics go to metrics.jsonl and checkpoints to checkpoints/ (the last

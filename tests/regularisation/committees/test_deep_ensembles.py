@@ -70,6 +70,6 @@ def test_wrong_input_is_named(sample):
         training.fit_many([make(jax.random.key(0))], sample, rows=np.zeros((2, 3), int), **OPTIONS)
     with pytest.raises(ValueError, match="row number 99 for 60"):
         training.fit_many([make(jax.random.key(0))], sample, rows=np.full((1, 30), 99), **OPTIONS)
+    wild = OPTIONS | {"optimiser": optax.sgd(1e30), "loss": "squared"}
     with pytest.raises(ValueError, match="diverged"):
-        wild = OPTIONS | {"optimiser": optax.sgd(1e30), "loss": "squared"}
         deep_ensemble(make, (sample[0], sample[0][:, [0, 0, 1]]), members=2, **wild)

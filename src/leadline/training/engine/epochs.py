@@ -125,14 +125,15 @@ class Loop(eqx.Module):
     def evaluate(self, carried: Carried, data: PyTree) -> dict[str, Float[Array, ""]]:
         """The last player's loss over a whole sample and the means beside it, a few thousand rows at a time.
 
-        Dropout and batch statistics are in the mode of inference (`eqx.nn.inference_mode`).
+        Dropout and batch statistics are in the mode of inference (`eqx.nn.inference_mode`), and so is an objective that
+        has a flag `inference` itself: noise that it injects is off.
         """
         player = self.engine.players[-1]
-        model = _inferring(self.engine.model(carried.parameters))
+        model, objective = _inferring(self.engine.model(carried.parameters)), _inferring(player.objective)
         key = None if carried.key is None else jax.random.fold_in(carried.key, NOISE)
 
         def sums(rows: PyTree) -> dict[str, tuple[Array, Array]]:
-            found = as_row_losses(player.objective(model, rows, key, carried.state)[0])
+            found = as_row_losses(objective(model, rows, key, carried.state)[0])
             others = {name: (jnp.sum(a), jnp.asarray(a.size, a.dtype)) for name, a in (found.aux or {}).items()}
             return {"loss": weighed(found), **others}
 

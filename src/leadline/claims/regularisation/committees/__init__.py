@@ -1,3 +1,3 @@
 """Committees: bootstrap, bagging, forests, boosting."""
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("bootstraps", "bagging", "variance", "boosting")

@@ -1,3 +1,3 @@
 """Noise and virtual examples."""
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("injection", "penalties", "virtual_examples")
