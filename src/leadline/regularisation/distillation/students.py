@@ -1,6 +1,6 @@
 """Knowledge distillation: a student learns the tempered probabilities of a teacher."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -10,7 +10,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, PyTree
 
-from leadline._checks import require_counts, require_numbers, require_rows
+from leadline._checks import require_numbers, require_rows
 from leadline.learning import cross_entropy, softmax
 from leadline.training import RowLosses, fit
 from leadline.training.fitting import Run
@@ -67,36 +67,10 @@ class Distilled(eqx.Module):
         return RowLosses(losses, None, {"agreement": agreed.astype(outputs.dtype)}), state
 
 
-def teacher_logits(
-    teachers: Callable | Sequence[Callable], inputs: Num[Array | np.ndarray, "n ..."], *, batch: int = 1024
-) -> Float[np.ndarray, "n m"]:
-    """Logits of a network, or of several as one teacher: the logarithm of the mean of their probabilities.
-
-    A network maps one input to its logits. Batches of rows keep the memory bounded.
-
-    >>> bool(np.allclose(np.exp(teacher_logits([lambda x: x, lambda x: -x], np.array([[0.0, 1.0]]))), 0.5))
-    True
-    """
-    require_counts("teacher_logits", batch=batch)
-    nets = [teachers] if callable(teachers) else list(teachers)
-    if not nets:
-        raise ValueError("teacher_logits got no networks; give at least one.")
-    parts = [_joint(nets, jnp.asarray(inputs[start : start + batch])) for start in range(0, len(inputs), batch)]
-    return np.concatenate([np.asarray(part) for part in parts])
-
-
-@eqx.filter_jit
-def _joint(nets: list[Callable], inputs: Array) -> Array:
-    if len(nets) == 1:
-        return jax.vmap(nets[0])(inputs)
-    logs = jnp.stack([jax.nn.log_softmax(jax.vmap(net)(inputs)) for net in nets])
-    return jax.nn.logsumexp(logs, axis=0) - jnp.log(len(nets))
-
-
 def distil(
     student: Model,
     inputs: Num[Array | np.ndarray, "n ..."],
-    teacher: Logits | Callable | Sequence[Callable],
+    teacher: Logits | Callable,
     *,
     temperature: float = 1.0,
     labels: Int[Array | np.ndarray, " n"] | None = None,
@@ -107,9 +81,9 @@ def distil(
     key: PRNGKeyArray,
     **options: Any,
 ) -> Run[Model]:
-    """Train a student on inputs that need no labels, towards a teacher: its logits, a network, or several networks.
+    """Train a student on inputs that need no labels, towards a teacher: its logits, or a network.
 
-    The loss is that of `Distilled`; `labels` are used only where the share `hard` of their term is above 0. `options`
+    Several networks as one teacher are a `DeepEnsemble`. The loss is that of `Distilled`; `labels` are used only where the share `hard` of their term is above 0. `options`
     are those of `training.fit`: a directory, a bar. The history has the agreement with the teacher besides the loss.
 
     >>> from leadline.networks import MLP
@@ -122,7 +96,7 @@ def distil(
     """
     if hard and labels is None:
         raise ValueError(f"distil got a share hard = {hard} of the label term and no labels; give labels or hard=0.")
-    logits = teacher_logits(teacher, inputs) if callable(teacher) or isinstance(teacher, Sequence) else teacher
+    logits = _logits(teacher, inputs) if callable(teacher) else teacher
     rows = {"inputs": jnp.asarray(inputs), "teacher": jnp.asarray(logits)}
     if hard:
         rows["labels"] = jnp.asarray(labels)
@@ -131,3 +105,10 @@ def distil(
     objective = Distilled(temperature, hard)
     batch = min(batch, len(rows["inputs"]))
     return fit(student, rows, objective=objective, optimiser=optimiser, epochs=epochs, batch=batch, key=key, **options)
+
+
+def _logits(teacher: Callable, inputs: Num[Array | np.ndarray, "n ..."], batch: int = 1024) -> np.ndarray:
+    """The teacher's logits, so many rows at a time."""
+    of_rows = eqx.filter_jit(jax.vmap(teacher))
+    parts = [of_rows(jnp.asarray(inputs[start : start + batch])) for start in range(0, len(inputs), batch)]
+    return np.concatenate([np.asarray(part) for part in parts])

@@ -28,7 +28,8 @@ class DensityRatios(NamedTuple):
 def effective_sample_size(weights: Weights) -> float:
     """(Σ pᵢ)²/Σ pᵢ², from 1 where one row has all weight to n where all rows have the same (Kish 1965).
 
-    Between N(0, 1) and N(δ, 1) it falls as n exp(-δ²).
+    Between N(0, 1) and N(δ, 1) it falls as n exp(-δ²). A sample without the rows of large weight shows too much of it:
+    then the mean of known ratios is far below 1.
 
     >>> effective_sample_size(np.array([1.0, 1.0, 0.0, 0.0]))
     2.0
