@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from .engine.engine import Engine
 from .engine.epochs import Loop, Metrics, State
@@ -28,6 +28,7 @@ def fit_many(
     *,
     optimiser: optax.GradientTransformation | Callable[[Float[Array, ""]], optax.GradientTransformation],
     rates: Sequence[float] | Float[Array | np.ndarray, " models"] | None = None,
+    rows: Int[Array | np.ndarray, "models n"] | None = None,
     epochs: int,
     batch: int = 128,
     loss: str | Loss = "cross-entropy",
@@ -39,7 +40,8 @@ def fit_many(
 
     With `rates`, `optimiser` is a function such as `optax.adam` that is called with each model's own rate. Models of
     different widths are padded with zeros to the shapes of the widest and the padding is held at zero, which leaves
-    each one's function and gradients as they are. A model whose loss is no longer finite does not stop the others:
+    each one's function and gradients as they are. With `rows` each model sees these rows of `train` alone, as often as
+    they are named: resamples of a bootstrap, folds. A model whose loss is no longer finite does not stop the others:
     its run says "diverged".
 
     >>> from leadline.networks import MLP
@@ -58,21 +60,23 @@ def fit_many(
         raise ValueError(f"fit_many got {len(rates)} rates for {len(models)} models; give one for each.")
     sample = jax.device_put(checked_sample(models[0], train, loss))
     held = None if validation is None else jax.device_put(checked_sample(models[0], validation, loss, "validation"))
-    if not 1 <= batch <= len(sample.inputs):
-        raise ValueError(f"fit_many got batch={batch} for {len(sample.inputs)} examples; choose 1 to that number.")
+    rows = None if rows is None else _checked_rows(np.asarray(rows), len(models), len(sample.inputs))
+    examples = len(sample.inputs) if rows is None else rows.shape[1]
+    if not 1 <= batch <= examples:
+        raise ValueError(f"fit_many got batch={batch} for {examples} examples; choose 1 to that number.")
     stacked, masks, rest = _stack(models, sample.inputs[0])
     mapped = _Mapped(rest, loss_called(loss), optimiser, batch)
     rates = None if rates is None else jnp.asarray(rates, _dtype(stacked))
     keys = jax.random.split(key, len(models))
     state = _start(mapped, stacked, masks, rates, keys)
-    steps = len(sample.inputs) // batch
+    steps = examples // batch
     size = sum(leaf.size for leaf in jax.tree.leaves(stacked))
     at_once = Schedule.of(size, batch, steps, epochs).epochs
     measured: list[Metrics] = []
     with Bar(epochs, 0, steps * batch * len(models), shown=progress) as bar:
         for done in range(0, epochs, at_once):
             count = min(at_once, epochs - done)
-            state, metrics = _epochs(mapped, state, masks, rates, sample, held, keys, count)
+            state, metrics = _epochs(mapped, state, masks, rates, rows, sample, held, keys, count)
             measured.append(metrics)
             bar.epoch(done + count, {"loss": float(jnp.nanmedian(metrics.loss[:, -1]))})
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *measured)
@@ -110,15 +114,33 @@ def _epochs(
     state: State,
     masks: PyTree,
     rates: Array | None,
+    rows: Int[Array, "models n"] | None,
     train: Sample,
     held: Sample | None,
     keys: Key[Array, " models"],
     count: int,
 ) -> tuple[State, Metrics]:
-    def member(state: State, mask: PyTree, rate: Array | None, key: PRNGKeyArray) -> tuple[State, Metrics]:
-        return mapped.loop(mask, rate).epochs(state, Shuffled(train, mapped.batch), held, key, count)[:2]
+    def member(
+        state: State, mask: PyTree, rate: Array | None, own: Int[Array, " n"] | None, key: PRNGKeyArray
+    ) -> tuple[State, Metrics]:
+        source = Shuffled(train, mapped.batch, chosen=own)
+        return mapped.loop(mask, rate).epochs(state, source, held, key, count)[:2]
 
-    return eqx.filter_vmap(member)(state, masks, rates, keys)
+    return eqx.filter_vmap(member)(state, masks, rates, rows, keys)
+
+
+def _checked_rows(rows: np.ndarray, models: int, examples: int) -> Int[Array, "models n"]:
+    if rows.ndim != 2 or len(rows) != models or rows.dtype.kind not in "iu" or not rows.size:
+        raise ValueError(
+            f"fit_many got rows of type {rows.dtype} and shape {rows.shape} for {models} models; give row numbers, one "
+            "line of them for each model."
+        )
+    if rows.min() < 0 or rows.max() >= examples:
+        raise ValueError(
+            f"fit_many got the row number {rows.min() if rows.min() < 0 else rows.max()} for {examples} examples; give "
+            f"0 to {examples - 1}."
+        )
+    return jnp.asarray(rows)
 
 
 def _dtype(tree: PyTree) -> Any:

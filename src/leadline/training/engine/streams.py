@@ -15,7 +15,8 @@ from leadline.data import epoch_batches
 class Shuffled(eqx.Module):
     """Batches of rows of a pytree of arrays; each epoch is a permutation that depends on the key and its number alone.
 
-    `together` batches make one item, for several players; what does not fill one is left out.
+    `together` batches make one item, for several players; what does not fill one is left out. `chosen` are the rows
+    to be used, as often as they are named (a bootstrap resample, a fold); all of them where it is None.
 
     >>> source = Shuffled({"x": jax.numpy.arange(10)}, 3)
     >>> items = source.items(0, key=jax.random.key(0))
@@ -26,11 +27,12 @@ class Shuffled(eqx.Module):
     data: PyTree
     batch: int = eqx.field(static=True)
     together: int = eqx.field(static=True, default=1)
+    chosen: Int[Array, " n"] | None = None
 
     @property
     def samples(self) -> int:
         """How many rows there are."""
-        return jax.tree.leaves(self.data)[0].shape[0]
+        return len(jax.tree.leaves(self.data)[0] if self.chosen is None else self.chosen)
 
     @property
     def num_steps(self) -> int:
@@ -43,6 +45,7 @@ class Shuffled(eqx.Module):
 
     def fetch(self, rows: Int[Array, " batch"]) -> PyTree:
         """The rows themselves."""
+        rows = rows if self.chosen is None else self.chosen[rows]
         return jax.tree.map(lambda a: a[rows], self.data)
 
 
