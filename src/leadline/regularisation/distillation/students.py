@@ -83,8 +83,9 @@ def distil(
 ) -> Run[Model]:
     """Train a student on inputs that need no labels, towards a teacher: its logits, or a network.
 
-    Several networks as one teacher are a `DeepEnsemble`. The loss is that of `Distilled`; `labels` are used only where the share `hard` of their term is above 0. `options`
-    are those of `training.fit`: a directory, a bar. The history has the agreement with the teacher besides the loss.
+    Several networks as one teacher are a `DeepEnsemble`. The loss is that of `Distilled`; `labels` are used only where
+    the share `hard` of their term is above 0. `options` are those of `training.fit`: a directory, a bar. The history
+    has the agreement with the teacher besides the loss.
 
     >>> from leadline.networks import MLP
     >>> big, small = (MLP((2, width, 3), key=jax.random.key(width)) for width in (64, 4))

@@ -15,7 +15,8 @@ from leadline.training import RowLosses
 def info_nce(scores: Float[Array, "... candidates"], positive: Array | int = 0) -> Float[Array, "..."]:
     """-log(f_p / Σ_j f_j) with f = exp(scores) over N candidates, of which one, p, is positive.
 
-    van den Oord, Li and Vinyals 2018. The mean of log N - info_nce is at most the information between what is scored, and at most log N.
+    The mean of log N - info_nce is at most the information between what is scored, and at most log N (van den Oord, Li
+    and Vinyals 2018).
 
     >>> [round(float(v), 4) for v in info_nce(jnp.zeros((2, 8)))]  # log 8
     [2.0794, 2.0794]
