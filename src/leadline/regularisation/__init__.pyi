@@ -1,6 +1,6 @@
+from .committees.deep_ensembles import DeepEnsemble as DeepEnsemble, deep_ensemble as deep_ensemble
 from .distillation.soft_targets import label_posterior as label_posterior, soft_targets as soft_targets
 from .distillation.students import Distilled as Distilled, distil as distil, distillation_loss as distillation_loss
-from .committees.deep_ensembles import DeepEnsemble as DeepEnsemble, deep_ensemble as deep_ensemble
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point
 from .penalties.feature_sweeps import feature_sweep as feature_sweep

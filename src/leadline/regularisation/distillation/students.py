@@ -110,6 +110,10 @@ def distil(
 
 def _logits(teacher: Callable, inputs: Num[Array | np.ndarray, "n ..."], batch: int = 1024) -> np.ndarray:
     """The teacher's logits, so many rows at a time."""
-    of_rows = eqx.filter_jit(jax.vmap(teacher))
-    parts = [of_rows(jnp.asarray(inputs[start : start + batch])) for start in range(0, len(inputs), batch)]
+    parts = [_of_rows(teacher, jnp.asarray(inputs[start : start + batch])) for start in range(0, len(inputs), batch)]
     return np.concatenate([np.asarray(part) for part in parts])
+
+
+@eqx.filter_jit
+def _of_rows(teacher: Callable, inputs: Array) -> Array:
+    return jax.vmap(teacher)(inputs)

@@ -18,6 +18,12 @@ def digit_teacher(key: PRNGKeyArray) -> regularisation.DeepEnsemble:
     return training.remembered(_taught, _untrained(), seed=seed)
 
 
+@eqx.filter_jit
+def batch_scores(network: eqx.Module, images: jax.Array) -> jax.Array:
+    """The logits of a batch."""
+    return jax.vmap(network)(images)
+
+
 def _taught(seed: int) -> regularisation.DeepEnsemble:
     images, labels, *_ = data.digits_split()
     rule, rows = optax.adam(3e-3), (images.astype(np.float32), labels)
