@@ -19,14 +19,16 @@ def distillation_transfer_set(key, largest: OneOf(3000, 10000, 100000) = 10000, 
     r"""The transfer set of distillation.
 
     A student agrees with its teacher the more, the more inputs the teacher has labelled for it. Inputs from the domain,
-    or mixtures of two of them, are worth far more than pure noise, whatever the number.
+    or mixtures of two of them, are worth more than white noise. Noise that has the mean and deviation of each pixel is
+    nearly as good as real digits here: what matters is that inputs lie where the teacher will be asked.
 
     $$\tilde x = \lambda x_i + (1 - \lambda) x_j, \quad \lambda \sim U(0, 1)$$
 
     Assumes: the same number of steps for every transfer set.
 
     Check: Agreement on 500 test digits of five students 64-32-10 with eight networks; real digits (at most 1297),
-    mixtures of these, or normal noise with the mean and deviation of each pixel; 100 to `largest` inputs, 800 steps.
+    mixtures of these, normal noise with the moments of each pixel, or with those of all pixels; 100 to `largest`
+    inputs, 800 steps. That real digits beat noise with each pixel's moments is not confirmed here.
     """
     images, _, held, _ = data.digits_split()
     rng = data.generator(key)
@@ -45,16 +47,19 @@ def distillation_transfer_set(key, largest: OneOf(3000, 10000, 100000) = 10000, 
     for name, by_size in found.items():
         few, many = by_size[100], by_size[max(by_size)]
         what = f"{name}: disagreement with {max(by_size)} inputs, against that with 100"
-        yield smaller(1 - many, 1 - few, what, confidence=0.99).as_empirical()
-    for name in names[:3]:
-        what = f"disagreement with 1000 inputs: {name}, against white noise"
-        yield smaller(1 - found[name][1000], 1 - found["white noise"][1000], what, confidence=0.99).as_empirical()
+        yield smaller(1 - many, 1 - few, what, confidence=0.95).as_empirical()
+    for name, size in (("real digits", 100), ("mixtures", 100), ("mixtures", largest)):
+        what = f"disagreement with {size} inputs: {name}, against white noise"
+        yield smaller(1 - found[name][size], 1 - found["white noise"][size], what, confidence=0.95).as_empirical()
     points = {
         name: (list(by_size), *([f(v) for v in by_size.values()] for f in (np.mean, np.min, np.max)))
         for name, by_size in found.items()
     }
-    ends = ", ".join(f"{name} {by_size[max(by_size)].mean():.3f} ({max(by_size)})" for name, by_size in found.items())
-    title = f"Agreement with the teacher at the largest transfer set: {ends}"
+    few = {name: by_size[100].mean() for name, by_size in found.items()}
+    title = (
+        f"100 inputs: agreement {few['real digits']:.3f} from real digits, {few['white noise']:.3f} from white noise; "
+        f"{largest} mixtures: {found['mixtures'][largest].mean():.3f}"
+    )
     yield figure.curves(title, "inputs that the teacher labelled", "agreement on test digits", log="x", points=points)
 
 
