@@ -11,7 +11,7 @@ from leadline.claims.scenarios.networks.digit_networks import cross_entropy, dig
 from leadline.evidence import Int, at_least, at_most, close, exactly, model
 from leadline.presentation import figure
 
-SEEDS, STEPS, WIDTH = 3, 150, 32
+SEEDS, STEPS, WIDTH = 2, 150, 32
 
 
 @model(sources=("sheet",), shows=("networks.ResidualNetwork", "networks.DenseNetwork"))
@@ -29,7 +29,7 @@ def shortcut_blocks(key, depth: Int(80, 160) = 100, growth: Int(2, 12) = 4, laye
 
     Check: Two-matrix ReLU blocks with the last matrix set to zero; decay alone, without data; the weights of a dense
     network; and plain against residual ReLU networks of width 32, He variance, branches over √depth, 150 steps of Adam
-    at 0.001 on digits, 3 seeds. The last part is a finding.
+    at 0.003 on digits, 2 seeds. The last part is a finding.
     """
     rng = data.generator(key)
     net = networks.ResidualNetwork(16, 16, 20, 1, two_matrices=True, dtype=float, key=key)
@@ -51,7 +51,7 @@ def shortcut_blocks(key, depth: Int(80, 160) = 100, growth: Int(2, 12) = 4, laye
     yield exactly(
         widths, 5 + growth * np.arange(layers + 1), "dense block: channels before each layer, against c₀ + gl"
     )
-    depths = (10, 30, depth)
+    depths = (10, depth)
     loss = {(name, d): _losses(key, d, name == "residual") for d in depths for name in ("plain", "residual")}
     what = f"training loss at depth {depth}: residual, every seed, against half of plain"
     yield at_most(loss["residual", depth], 0.5 * loss["plain", depth], what, strict=True).as_empirical()
@@ -100,7 +100,7 @@ def _losses(key, depth, skip):
 def _trained(keys, images, labels, depth, skip):
     def one(key):
         net = networks.ResidualNetwork(64, WIDTH, depth, 10, skip=skip, dtype=jnp.float32, key=key)
-        rule = optax.adam(1e-3)
+        rule = optax.adam(3e-3)
         end, _ = training.minimise(cross_entropy, net, rule, STEPS, images, labels, batch=32, key=key)
         return cross_entropy(end, images, labels)
 
