@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, Int, Real
 
 from leadline._checks import require
 
-Matrix = Real[Array | np.ndarray, "m m"]
+Matrix = Real[Array | np.ndarray, "_ _"]
 
 
 def soft_targets(labels: Int[Array | np.ndarray, " n"], matrix: Matrix) -> Float[Array, "n m"]:

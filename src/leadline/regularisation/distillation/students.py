@@ -16,7 +16,7 @@ from leadline.training import RowLosses, fit
 from leadline.training.fitting import Run
 
 Model = TypeVar("Model", bound=PyTree)
-Logits = Float[Array | np.ndarray, "n m"]
+Logits = Float[Array | np.ndarray, "_ _"]
 
 
 def distillation_loss(
@@ -69,11 +69,11 @@ class Distilled(eqx.Module):
 
 def distil(
     student: Model,
-    inputs: Num[Array | np.ndarray, "n ..."],
+    inputs: Num[Array | np.ndarray, "_ ..."],
     teacher: Logits | Callable,
     *,
     temperature: float = 1.0,
-    labels: Int[Array | np.ndarray, " n"] | None = None,
+    labels: Int[Array | np.ndarray, " _"] | None = None,
     hard: float = 0.0,
     optimiser: optax.GradientTransformation,
     epochs: int,

@@ -13,7 +13,7 @@ from .detector import Inputs, discriminator, log_odds, two_samples
 
 LEAST_SIZE = 10.0  #: below this effective sample size a weighted fit is that of a handful of rows
 
-Weights = Num[Array | np.ndarray, " n"]
+Weights = Num[Array | np.ndarray, " _"]
 
 
 class DensityRatios(NamedTuple):
