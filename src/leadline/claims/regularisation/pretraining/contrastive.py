@@ -17,7 +17,7 @@ LENGTH, SERIES = 12, 64
     sources=("sheet",),
     shows=("regularisation.ContrastiveCoder", "regularisation.InfoNCE", "regularisation.autoregression"),
 )
-def contrastive_predictive_coding(key, rho: Real(0.6, 0.9) = 0.8, ahead: Int(1, 3) = 2, num_steps: Int(200, 600) = 300):
+def contrastive_predictive_coding(key, rho: Real(0.6, 0.9) = 0.8, ahead: Int(1, 4) = 3, num_steps: Int(200, 600) = 300):
     r"""Contrastive predictive coding.
 
     An encoder of every observation and a causal context of the past are trained to score the true future above the

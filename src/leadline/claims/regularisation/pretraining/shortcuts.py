@@ -51,7 +51,7 @@ def shortcut_blocks(key, depth: Int(80, 160) = 100, growth: Int(2, 12) = 4, laye
     yield exactly(
         widths, 5 + growth * np.arange(layers + 1), "dense block: channels before each layer, against c₀ + gl"
     )
-    depths = (10, depth)
+    depths = (10, 30, depth)
     loss = {(name, d): _losses(key, d, name == "residual") for d in depths for name in ("plain", "residual")}
     what = f"training loss at depth {depth}: residual, every seed, against half of plain"
     yield at_most(loss["residual", depth], 0.5 * loss["plain", depth], what, strict=True).as_empirical()
