@@ -81,6 +81,14 @@ MUTATIONS = [
         lambda right: lambda rule, step, decay, **k: right(rule, step, 1.01 * decay, **k),
     ),
     ("double-descent", "regularisation.penalties.feature_sweeps.feature_sweep", with_field("test", 1.001)),
+    ("covariate-shift", "regularisation.shift.detector.detect_shift", with_field("p_value", 0.2)),
+    (
+        "importance-weighted-erm",
+        "regularisation.shift.weighted_fits.weighted_least_squares",
+        lambda right: lambda x, y, weights, **k: right(x, y, weights**0.5, **k),
+    ),
+    ("distillation-gradient", "regularisation.distillation.students.distillation_loss", scaled(1.001)),
+    ("infonce-lower-bound", "regularisation.pretraining.contrastive_coding.autoregression_information", scaled(1.1)),
     (
         "novikoff-bound",
         "linear_classifiers.margins.mistake_bounds.mistake_bound",

@@ -1,3 +1,3 @@
 """Soft targets and distillation."""
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("label_smoothing", "students", "transfer_sets")

@@ -1,3 +1,3 @@
 """Shortcuts and pretraining as priors."""
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("shortcuts", "pretext", "contrastive")

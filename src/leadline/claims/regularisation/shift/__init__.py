@@ -1,3 +1,3 @@
 """Covariate shift."""
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("covariate_shift",)
