@@ -1,5 +1,17 @@
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point
+from .masks.dropout_regression import (
+    dropout_loss as dropout_loss,
+    dropout_ridge as dropout_ridge,
+    masked_moments as masked_moments,
+)
+from .masks.mask_ensembles import distinct_subnetworks as distinct_subnetworks, mask_ensemble as mask_ensemble
+from .masks.monte_carlo import keyed_apply as keyed_apply, mc_dropout as mc_dropout
+from .masks.sub_networks import (
+    deletion_curve as deletion_curve,
+    mean_unit_correlation as mean_unit_correlation,
+    sub_network as sub_network,
+)
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out
