@@ -12,6 +12,10 @@ from .masks.sub_networks import (
     mean_unit_correlation as mean_unit_correlation,
     sub_network as sub_network,
 )
+from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, convert_dropout as convert_dropout
+from .layers.modal_objective import ModalObjective as ModalObjective
+from .layers.normalisation import BatchNorm as BatchNorm, normalisation as normalisation
+from .layers.regularised_mlp import RegularisedMLP as RegularisedMLP
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out
