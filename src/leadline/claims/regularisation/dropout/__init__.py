@@ -1,3 +1,3 @@
 """Dropout."""
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("masks", "linear_dropout", "sub_networks")

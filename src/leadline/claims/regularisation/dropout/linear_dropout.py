@@ -163,7 +163,9 @@ def dropout_masks_inputs_or_weights(key, batch: Int(2, 64) = 12, inputs: Int(2, 
     size = float(jnp.abs(layer.weight).sum() * jnp.abs(x).max())
     by_inputs = jax.vmap(of_inputs, (None, 0, 0))(layer, x, keys)
     by_weights = jax.vmap(of_weights, (None, 0, 0))(layer, x, masks)
-    yield close(by_inputs, by_weights, "outputs with masked inputs, against those with masked weights", atol=1e-13 * size)
+    yield close(
+        by_inputs, by_weights, "outputs with masked inputs, against those with masked weights", atol=1e-13 * size
+    )
     of_each = jax.vmap(jax.grad(lambda m, x, k: jnp.sum(of_inputs(m, x, k) ** 2)), (None, 0, 0))(layer, x, keys).weight
     same = jax.vmap(jax.grad(lambda m, x, b: jnp.sum(of_weights(m, x, b) ** 2)), (None, 0, 0))(layer, x, masks).weight
     what = "gradients of each example's squared outputs, by the two routes"

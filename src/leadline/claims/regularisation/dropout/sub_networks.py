@@ -61,12 +61,14 @@ def dropout_ensemble(key, width: Int(2, 6) = 5, keep: Real(0.1, 0.9) = 0.5, rows
         squares = ((averages - mixture) ** 2).mean(axis=(1, 2))
         errors.append(np.sqrt(squares.mean()))
         if count in (1, 16, 128):
-            yield mean(squares, variance / count, f"squared error of the mean of {count} passes, against variance/{count}")
+            yield mean(
+                squares, variance / count, f"squared error of the mean of {count} passes, against variance/{count}"
+            )
     yield slope(counts, errors, -0.5, "error of Monte Carlo dropout against passes, logarithmic", within=0.05)
     scaled = np.asarray(jax.nn.softmax(jax.vmap(net.dense)(x)))
     gap = float(np.sqrt(np.mean((scaled - mixture) ** 2)))
     yield figure.curves(
-        f"{len(exact.masks)} masks: passes with random masks tend to the exact mixture, one scaled pass stays {gap:.2g} off",
+        f"Random passes tend to the mixture of all {len(exact.masks)} masks; one scaled pass stays {gap:.2g} off",
         "passes M",
         "root mean square error of probabilities",
         log="xy",
@@ -129,10 +131,13 @@ def _divergences(x, depth, kept, key):
     """The mean divergence of the scaled pass from the ensemble for each probability of being kept."""
     net = networks.MLP((4, *[4] * depth, 3), dtype=jnp.float64, gain=1.5, bias_scale=0.5, key=key)
 
-    def logits(masks):
-        return jax.vmap(regularisation.sub_network(net, [None, *masks]))(x)
+    def said(b):
+        masks = [None, *jnp.split(b, depth)]
+        return jax.nn.softmax(jax.vmap(regularisation.sub_network(net, masks))(x))
 
-    outputs = regularisation.mask_ensemble(
-        lambda b: jax.nn.softmax(logits(jnp.split(b, depth)) ), np.full(4 * depth, 0.5)
-    )
-    return outputs
+    found = []
+    for keep in kept:
+        mixture = regularisation.mask_ensemble(said, np.full(4 * depth, keep)).mean
+        scaled = said(jnp.full(4 * depth, keep))
+        found.append(np.mean([float(probability.kl_divergence(q, p)) for q, p in zip(mixture, scaled, strict=True)]))
+    return found
