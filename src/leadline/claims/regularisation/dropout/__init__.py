@@ -1,3 +1,3 @@
 """Dropout."""
 
-MODULES: tuple[str, ...] = ("masks", "linear_dropout", "sub_networks")
+MODULES = ("masks", "linear_dropout", "sub_networks", "rates", "comparisons", "uncertainty")

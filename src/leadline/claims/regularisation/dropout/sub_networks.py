@@ -13,6 +13,7 @@ from leadline.presentation import figure
 
 PASSES = 2**13
 INPUTS, CLASSES = 3, 3
+UNITS, NETWORKS = 3, 16  # of the ReLU networks: in a hidden layer; how many are drawn
 
 
 @claim(
@@ -89,8 +90,8 @@ def dropout_weight_scaling_accuracy(key, keep: Real(0.1, 0.9) = 0.5, rows: Int(2
     $$\sum_b p(b)\, (W \mathrm{diag}(b)\, x) = \pi W x, \qquad \mathrm{softmax}(\pi W x) \propto \prod_b
     \mathrm{softmax}(W \mathrm{diag}(b)\, x)^{p(b)}$$
 
-    Check: All masks: of two hidden linear layers, of the inputs of a softmax layer, and of ReLU networks with one to
-    four hidden layers of four units, where the divergence of the scaled pass from the ensemble is measured.
+    Check: All masks: of two hidden linear layers, of the inputs of a softmax layer, and of 16 ReLU networks with one
+    to four hidden layers of three units, where the divergence of the scaled pass from the ensemble is measured.
     """
     rng = data.generator(key)
     x = jnp.asarray(rng.normal(size=(rows, 4)))
@@ -128,16 +129,19 @@ def dropout_weight_scaling_accuracy(key, keep: Real(0.1, 0.9) = 0.5, rows: Int(2
 
 
 def _divergences(x, depth, kept, key):
-    """The mean divergence of the scaled pass from the ensemble for each probability of being kept."""
-    net = networks.MLP((4, *[4] * depth, 3), dtype=jnp.float64, gain=1.5, bias_scale=0.5, key=key)
+    """The mean divergence of the plain pass from the ensemble of inverted dropout, over networks and rows."""
 
-    def said(b):
-        masks = [None, *jnp.split(b, depth)]
-        return jax.nn.softmax(jax.vmap(regularisation.sub_network(net, masks))(x))
+    def of_network(key):
+        net = networks.MLP((4, *[UNITS] * depth, 3), dtype=jnp.float64, key=key)
 
-    found = []
-    for keep in kept:
-        mixture = regularisation.mask_ensemble(said, np.full(4 * depth, keep)).mean
-        scaled = said(jnp.full(4 * depth, keep))
-        found.append(np.mean([float(probability.kl_divergence(q, p)) for q, p in zip(mixture, scaled, strict=True)]))
-    return found
+        def said(scales):
+            return jax.nn.softmax(jax.vmap(regularisation.sub_network(net, [None, *jnp.split(scales, depth)]))(x))
+
+        mixtures = [
+            regularisation.mask_ensemble(lambda b, pi=pi: said(b / pi), np.full(UNITS * depth, pi)).mean for pi in kept
+        ]
+        return jnp.stack(mixtures), said(jnp.ones(UNITS * depth))
+
+    mixtures, plain = jax.jit(jax.vmap(of_network))(jax.random.split(key, NETWORKS))  # (networks, kept, rows, classes)
+    of_rows = np.vectorize(probability.kl_divergence, signature="(k),(k)->()")
+    return of_rows(np.asarray(mixtures), np.asarray(plain)[:, None]).mean(axis=(0, 2))
