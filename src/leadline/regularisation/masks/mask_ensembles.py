@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from leadline._checks import require_counts
 
 MOST_UNITS = 20  # a million masks
+TOGETHER = 4096  # masks that are looked at at once
 
 
 class MaskEnsemble(NamedTuple):
@@ -55,8 +56,8 @@ def mask_ensemble(
         raise ValueError(f"mask_ensemble got keep from {keep.min():g} to {keep.max():g}; give probabilities.")
     masks = ((np.arange(2**keep.size)[:, None] >> np.arange(keep.size)) & 1).astype(float)
     probabilities = np.prod(np.where(masks == 1, keep, 1 - keep), axis=1)
-    outputs = jax.lax.map(function, jnp.asarray(masks), batch_size=min(1024, len(masks)))
-    return MaskEnsemble(masks, probabilities, outputs)
+    parts = [jax.vmap(function)(jnp.asarray(masks[i : i + TOGETHER])) for i in range(0, len(masks), TOGETHER)]
+    return MaskEnsemble(masks, probabilities, jnp.concatenate(parts))
 
 
 def distinct_subnetworks(widths: Sequence[int]) -> int:

@@ -1,6 +1,6 @@
 """Networks with dropout on a sine of which the middle is missing: several numbers of rows, noises and seeds at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax
@@ -73,6 +73,16 @@ def new_network(key):
     return make((1, HIDDEN, HIDDEN, 1), dropout=0.5, dtype=jnp.float32, key=key)
 
 
+class OfSeeds(eqx.Module):
+    """apply(params, inputs, key) of a stack of networks with one output: (m, seeds)."""
+
+    apply: Callable
+
+    def __call__(self, params, inputs, key):
+        keys = jax.random.split(key, len(jax.tree.leaves(params)[0]))
+        return jax.vmap(self.apply, (0, None, 0))(params, inputs, keys)[..., 0].T
+
+
 def predictions(
     nets: regularisation.RegularisedMLP, rate: float, x: Float[Array, " m"], key, *, draws: int = 100
 ) -> DropoutPredictions:
@@ -81,8 +91,4 @@ def predictions(
     rated = with_rate(nets, rate)
     apply, params = regularisation.keyed_apply(rated, state)
 
-    def of_seeds(params, inputs, key):
-        keys = jax.random.split(key, len(jax.tree.leaves(params)[0]))
-        return jax.vmap(apply, (0, None, 0))(params, inputs, keys)[..., 0].T
-
-    return regularisation.mc_dropout(of_seeds, params, x[:, None].astype(np.float32), draws=draws, key=key)
+    return regularisation.mc_dropout(OfSeeds(apply), params, x[:, None].astype(np.float32), draws=draws, key=key)
