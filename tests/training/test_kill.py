@@ -62,7 +62,7 @@ def test_a_kill_leaves_no_trace(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["state", "players"])
+@pytest.mark.parametrize("form", ["state", "modes", "players"])
 def test_a_kill_leaves_no_trace_in_batch_statistics_averages_and_players(form, tmp_path):
     assert_identical(tmp_path, [0.02], form)
 

@@ -16,6 +16,7 @@ from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, conv
 from .layers.modal_objective import ModalObjective as ModalObjective
 from .layers.normalisation import BatchNorm as BatchNorm, normalisation as normalisation
 from .layers.regularised_mlp import RegularisedMLP as RegularisedMLP
+from .modes.auditing import ModeAudit as ModeAudit, audit_modes as audit_modes
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out

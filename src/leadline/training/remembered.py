@@ -169,7 +169,7 @@ def _read(file: Path, like: PyTree, notice: Callable[[str], None]) -> PyTree | N
 def _write(file: Path, arrays: dict[str, np.ndarray]) -> None:
     from safetensors.numpy import save
 
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     write_whole(file, save(arrays, metadata={"checksum": arrays_digest(arrays)}))
     for old in file.parent.glob("*.safetensors"):
         if time.time() - old.stat().st_mtime > DAYS * 86400:

@@ -71,7 +71,7 @@ def save_weights(path: str | Path, model: PyTree) -> None:
     """
     from safetensors.numpy import save
 
-    write_whole(Path(path), save({name: np.ascontiguousarray(a) for name, a in named_arrays(model).items()}))
+    write_whole(Path(path), save({name: np.asarray(a, order="C") for name, a in named_arrays(model).items()}))
 
 
 def load_weights(path: str | Path, model: Model, *, rows: bool = False) -> Model:

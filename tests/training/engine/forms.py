@@ -7,6 +7,7 @@ import numpy as np
 import optax
 
 from leadline import training
+from leadline.regularisation import ModalObjective, RegularisedMLP
 
 KEY = jax.random.key(1)
 X = np.random.default_rng(0).normal(size=(48, 3))
@@ -44,6 +45,10 @@ def normalised_error(model, batch, key, state):
     return (outputs - batch["y"]) ** 2, state
 
 
+def modal_error(model, batch, key, state):
+    return ModalObjective("squared")(model, (batch["x"], batch["y"]), key, state)
+
+
 def critic_loss(model, batch, key, state):
     fake = batch["x"] @ model["generator"] + 0.1 * jax.random.normal(key, (len(batch["x"]),))
     return model["critic"] * (fake - batch["y"]) + model["critic"] ** 2, state
@@ -75,6 +80,11 @@ def form(name):
     if name == "state":
         model, state = eqx.nn.make_with_state(Normalised)(jax.random.key(0))
         return model, plain | {"objective": normalised_error, "state": state, "validation": DATA}
+    if name == "modes":
+        model, state = eqx.nn.make_with_state(RegularisedMLP)(
+            (3, 6, 1), dropout=(0.1, 0.3), normalisation="batch", key=jax.random.key(0)
+        )
+        return model, plain | {"objective": modal_error, "state": state, "validation": DATA, "averages": (0.9,)}
     players = (
         training.Player(critic_loss, optax.sgd(0.1), "critic", 3),
         training.Player(generator_loss, optax.adam(0.01), "generator"),
@@ -82,7 +92,7 @@ def form(name):
     return {"critic": jnp.asarray(0.3), "generator": jnp.ones(3)}, {"players": players, "batch": 6, "averages": (0.9,)}
 
 
-FORMS = ("plain", "averages", "accumulation", "recorder", "state", "players")
+FORMS = ("plain", "averages", "accumulation", "recorder", "state", "modes", "players")
 
 
 def train(name, epochs=4, **change):
@@ -92,5 +102,5 @@ def train(name, epochs=4, **change):
 
 def arrays(run):
     """Everything that came of a run."""
-    kept = eqx.filter((run.model, run.best, run.state, run.averages, run.recorded), eqx.is_array)
+    kept = eqx.filter((run.model, run.best, run.state, run.best_state, run.averages, run.recorded), eqx.is_array)
     return [*jax.tree.leaves(kept), *run.history.values()]

@@ -2,6 +2,7 @@
 
 import equinox as eqx
 import jax
+import numpy as np
 from jaxtyping import PyTree
 
 
@@ -47,4 +48,4 @@ def _is_empty(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> bool:
     else:
         flag, empty = layer.batch_counter, 0
     seen = state.get(flag)
-    return not isinstance(seen, jax.core.Tracer) and bool(seen == empty)
+    return not isinstance(seen, jax.core.Tracer) and bool(np.asarray(seen) == empty)

@@ -1,0 +1,98 @@
+"""Equinox networks as the auditor asks them: modes are the flags `inference`, statistics are in the state."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from leadline.frameworks.checks import inference_options
+
+from ..layers.modal_calls import modal_outputs
+from ..layers.normalisation import BatchNorm
+from ..layers.running_statistics import batch_norms
+from .modal_networks import BATCH_NORM, DROPOUT, ModalLayer, ModalNetwork, Mode, Pass, Statistics, batch_statistics
+
+
+class EquinoxNetwork(ModalNetwork):
+    """A module of one example, with its state where it has one."""
+
+    def __init__(self, network: Any, state: eqx.nn.State | None):
+        self.network, self.state = network, state
+        self.layers = tuple(
+            ModalLayer(name, BATCH_NORM if isinstance(layer, eqx.nn.BatchNorm) else DROPOUT, not layer.inference)
+            for name, layer in _flagged(network).items()
+            if isinstance(layer, eqx.nn.BatchNorm) or getattr(layer, "p", 0) != 0
+        )
+
+    def in_use(self) -> "EquinoxNetwork":
+        return EquinoxNetwork(_switched(self.network, True), self.state)
+
+    def run(self, inputs: np.ndarray, mode: Mode, draw: int = 0, without: tuple[str, ...] = ()) -> Pass:
+        network = self.network if mode == "given" else _switched(self.network, mode == "use")
+        for name in without:
+            network = _replaced(network, name)
+        options = {name: flag == (mode != "training") for name, flag in inference_options(network.__call__).items()}
+        options = {name: flag for name, flag in options.items() if name not in ("inference", "deterministic")}
+        outputs, after = _called(network, jnp.asarray(inputs), jax.random.key(draw), self.state, options)
+        return Pass(np.asarray(outputs), {n: self._batch(layer, after) for n, layer in batch_norms(network).items()})
+
+    def running(self) -> dict[str, Statistics]:
+        return {name: _used(layer, self.state) for name, layer in batch_norms(self.network).items()}
+
+    def _batch(self, layer: eqx.nn.BatchNorm, after: eqx.nn.State) -> Statistics | None:
+        old, new = _kept(layer, self.state), _kept(layer, after)
+        if layer.mode == "ema" and bool(self.state.get(layer.ema_first_time_index)):
+            return None if np.array_equal(old.mean, new.mean) else new
+        return batch_statistics(old, new, layer.momentum)
+
+
+@eqx.filter_jit
+def _called(network: Any, inputs: Any, key: Any, state: PyTree, options: dict[str, bool]) -> tuple[Any, PyTree]:
+    return modal_outputs(network, inputs, key, state, **options)
+
+
+def _flagged(network: PyTree) -> dict[str, Any]:
+    """The layers with a flag `inference`, by their places."""
+
+    def has_flag(node: Any) -> bool:
+        return isinstance(node, eqx.Module) and hasattr(node, "inference") and node is not network
+
+    found = jax.tree_util.tree_leaves_with_path(network, is_leaf=has_flag)
+    named = {jax.tree_util.keystr(path).lstrip("."): node for path, node in found if has_flag(node)}
+    return named or ({type(network).__name__: network} if hasattr(network, "inference") else {})
+
+
+def _switched(network: PyTree, use: bool) -> PyTree:
+    return eqx.nn.inference_mode(network, value=use) if _flagged(network) else network
+
+
+def _replaced(network: PyTree, name: str) -> PyTree:
+    """The network with the dropout layer of that name at rate 0."""
+    layer = _flagged(network)[name]
+    return jax.tree.map(
+        lambda node: eqx.tree_at(lambda d: d.p, node, 0.0) if node is layer else node,
+        network,
+        is_leaf=lambda node: node is layer,
+    )
+
+
+def _kept(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Statistics:
+    """The averages as the state has them."""
+    index = layer.ema_state_index if layer.mode == "ema" else layer.batch_state_index
+    mean, variance = (np.asarray(part, float) for part in state.get(index))
+    return Statistics(mean, variance)
+
+
+def _used(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Statistics:
+    """The statistics that the layer divides by in use."""
+    kept = _kept(layer, state)
+    if layer.mode == "ema":
+        return kept._replace(seen=0 if bool(state.get(layer.ema_first_time_index)) else None)
+    seen = int(state.get(layer.batch_counter))
+    if isinstance(layer, BatchNorm):
+        return Statistics(*(np.asarray(part, float) for part in layer.statistics(state)), seen)
+    share = 1 - layer.momentum**seen if seen else 1.0
+    return Statistics(kept.mean / share, kept.variance / share, seen)
