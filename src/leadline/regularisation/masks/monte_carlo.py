@@ -11,13 +11,15 @@ from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 from scipy.special import entr
 
 from leadline._checks import require, require_counts
-from leadline.frameworks.checks import required_arguments
+from leadline.frameworks.dropout_switches import dropout_layers, with_dropout
+from leadline.frameworks.network import Apply
+from leadline.frameworks.opening import as_apply
 
 KeyedApply = Callable[[PyTree, Array, PRNGKeyArray], Array]
 
 
 class KeyedNetwork(NamedTuple):
-    """A network as apply(params, inputs, key) on a batch, with masks of its own for every row, and its parameters."""
+    """A network as apply(params, inputs, key) on a batch, where the key draws the masks, and its parameters."""
 
     apply: KeyedApply
     params: PyTree
@@ -78,60 +80,30 @@ def _passes(apply, params, inputs, keys, link):
     return jax.lax.map(one, keys)
 
 
-def keyed_apply(network: eqx.Module, state: eqx.nn.State | None = None) -> KeyedNetwork:
+def keyed_apply(model: Any) -> KeyedNetwork:
     """An Equinox network with its dropout on and all else as in use: apply(params, inputs, key), for `mc_dropout`.
 
-    The network takes one example and a key, `network(x, key=key)`; with a state `network(x, state, key=key)`, which
-    gives (outputs, state). Layers that have an `inference` switch are put in training mode unless they keep a state:
-    batch normalisation goes on using its running statistics.
+    `model` is a network that takes a key, (network, state), or what `as_apply` made of one. A key draws one
+    sub-network for all rows. Layers that have an `inference` switch are put in training mode unless they keep a
+    state: batch normalisation goes on using its running statistics.
 
     >>> net = eqx.nn.Sequential([eqx.nn.Dropout(0.5), eqx.nn.Linear(4, 2, key=jax.random.key(0))])
     >>> apply, params = keyed_apply(net)
-    >>> outputs = apply(params, jnp.ones((3, 4)), jax.random.key(1))
-    >>> outputs.shape, bool((outputs[0] == outputs[1]).all())
-    ((3, 2), False)
+    >>> one, other = (apply(params, jnp.ones((3, 4)), jax.random.key(seed)) for seed in (1, 2))
+    >>> one.shape, bool((one[0] == one[1]).all()), bool((one == other).all())
+    ((3, 2), True, False)
     """
-    if state is None and "state" in required_arguments(network.__call__):
+    apply, params = as_apply(model)
+    if not dropout_layers(apply):
         raise ValueError(
-            f"The network, {type(network).__name__}, takes a state; give the one that eqx.nn.make_with_state returned."
+            "keyed_apply found no dropout in the network: no layer of an Equinox module has an `inference` switch, a "
+            "rate above 0 and no state; give a network with one, or mc_dropout a function of (params, inputs, key)."
         )
-    quiet = eqx.nn.inference_mode(network)
-    if not _switches(quiet):
-        raise ValueError(
-            f"keyed_apply found no dropout in the network, {type(network).__name__}: no layer without a state has an "
-            "`inference` switch; give a network with one, or a function of (params, inputs, key)."
-        )
-    noisy = eqx.tree_at(_switches, quiet, replace_fn=lambda _: False)
-    params, rest = eqx.partition(noisy, eqx.is_inexact_array)
-    return KeyedNetwork(_Keyed(rest, state), params)
+    return KeyedNetwork(_Keyed(apply), params)
 
 
 class _Keyed(eqx.Module):
-    rest: PyTree
-    state: eqx.nn.State | None
+    apply: Apply
 
     def __call__(self, params: PyTree, inputs: Array, key: PRNGKeyArray) -> Array:
-        network = eqx.combine(params, self.rest)
-
-        def one(x: Array, key: PRNGKeyArray) -> Array:
-            if self.state is None:
-                return network(x, key=key)
-            state = jax.tree.map(lambda leaf: leaf, self.state)  # a copy: layers may set what they are given
-            return network(x, state, key=key)[0]
-
-        return jax.vmap(one)(inputs, jax.random.split(key, len(inputs)))
-
-
-def _switches(network: PyTree) -> list[Any]:
-    """The `inference` switches of all layers that hold no state, at any depth."""
-    found: list[Any] = []
-    for node in jax.tree.leaves(network, is_leaf=lambda n: n is not network and hasattr(n, "inference")):
-        if hasattr(node, "inference"):
-            found += _switches(node)
-    holds_state = any(
-        isinstance(leaf, eqx.nn.StateIndex)
-        for leaf in jax.tree.leaves(network, is_leaf=lambda n: isinstance(n, eqx.nn.StateIndex))
-    )
-    if hasattr(network, "inference") and not holds_state:
-        found.append(network.inference)
-    return found
+        return with_dropout(self.apply, key)(params, inputs)

@@ -52,7 +52,7 @@ def dropout_ensemble(key, width: Int(2, 6) = 5, keep: Real(0.1, 0.9) = 0.5, rows
     yield exactly(len(np.unique(rounded, axis=0)), regularisation.distinct_subnetworks((width, width)), what)
     yield close(exact.probabilities.sum(), 1.0, "sum of the probabilities of all masks", atol=1e-12)
     passes = regularisation.mc_dropout(
-        *regularisation.keyed_apply(net, state), x, draws=PASSES, key=key, link=jax.nn.softmax
+        *regularisation.keyed_apply((net, state)), x, draws=PASSES, key=key, link=jax.nn.softmax
     ).passes
     mixture = np.asarray(exact.mean)
     variance = np.tensordot(exact.probabilities, (np.asarray(exact.outputs) - mixture) ** 2, axes=1).mean()

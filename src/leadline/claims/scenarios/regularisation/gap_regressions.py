@@ -89,6 +89,6 @@ def predictions(
     """Monte Carlo passes of a stack of networks (seeds): (draws, m, seeds)."""
     state = new_network(key)[1]
     rated = with_rate(nets, rate)
-    apply, params = regularisation.keyed_apply(rated, state)
+    apply, params = regularisation.keyed_apply((rated, state))
 
     return regularisation.mc_dropout(OfSeeds(apply), params, x[:, None].astype(np.float32), draws=draws, key=key)
