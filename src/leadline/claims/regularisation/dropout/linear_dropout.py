@@ -99,7 +99,7 @@ def dropout_is_weighted_ridge(key, samples: Int(40, 100) = 50, dim: Int(2, 8) = 
     signs = rng.choice([-1.0, 1.0], dim)
     for p, runs, exact in zip(RATES, ends, path, strict=True):
         what = f"p = {p:g}: coefficients after descent with dropout, with signs drawn, against w̃*"
-        yield mean(runs @ signs, exact @ signs, what)
+        yield mean(runs @ signs, exact @ signs, what, confidence=1 - 0.001 / len(RATES))
     grid = np.linspace(0.0, 0.95, 60)
     line = np.array([regularisation.dropout_ridge(x, y, 1 - p) for p in grid])
     lines = {f"w̃{'₁₂₃₄₅₆₇₈'[j]}": (grid, line[:, j]) for j in range(dim)}
