@@ -20,7 +20,8 @@ def dropout_layers(apply: Apply) -> list[Any]:
     >>> [layer.p for layer in dropout_layers(as_apply(net).apply)]
     [0.2]
     """
-    return [layer for opened in _opened(apply) if not opened.options for layer in _droppers(opened.rest)]
+    found = [layer for opened in _opened(apply) if not opened.options for layer in _switched(opened.rest)]
+    return [layer for layer in found if not _is_zero(getattr(layer, "p", None))]
 
 
 def with_dropout(apply: Apply, key: PRNGKeyArray) -> Apply:
@@ -34,7 +35,7 @@ class _Masked(eqx.Module):
 
     def __call__(self, params: PyTree, x: Array) -> Array:
         rest = eqx.tree_at(
-            lambda tree: [layer.inference for layer in _droppers(tree)], self.opened.rest, replace_fn=lambda _: False
+            lambda tree: [layer.inference for layer in _switched(tree)], self.opened.rest, replace_fn=lambda _: False
         )
         network, state = eqx.combine(params, rest), self.opened.state
         if state is None:
@@ -51,11 +52,11 @@ def _is_opened(node: Any) -> bool:
     return isinstance(node, EquinoxFunction)
 
 
-def _droppers(network: PyTree) -> list[Any]:
-    """Modules with a switch, without a state at any depth, and without a rate of 0."""
+def _switched(network: PyTree) -> list[Any]:
+    """Modules with a switch and without a state, at any depth."""
     inner = jax.tree.leaves(network, is_leaf=lambda node: node is not network and hasattr(node, "inference"))
-    found = [layer for node in inner if hasattr(node, "inference") for layer in _droppers(node)]
-    if hasattr(network, "inference") and not has_state(network) and not _is_zero(getattr(network, "p", None)):
+    found = [layer for node in inner if hasattr(node, "inference") for layer in _switched(node)]
+    if hasattr(network, "inference") and not has_state(network):
         found.append(network)
     return found
 

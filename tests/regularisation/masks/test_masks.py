@@ -149,6 +149,14 @@ def test_a_pass_is_one_sub_network_and_normalisation_stays_in_use():
         keyed_apply(net)
 
 
+def test_layers_with_rate_zero_do_nothing_and_do_not_disturb():
+    linear = eqx.nn.Linear(4, 1, key=jax.random.key(0))
+    net = eqx.nn.Sequential([eqx.nn.Dropout(0.0), linear, eqx.nn.Dropout(0.5)])
+    passes = mc_dropout(*keyed_apply(net), jnp.ones((1, 4)), draws=20, key=jax.random.key(1)).passes.ravel()
+    np.testing.assert_allclose(passes[passes != 0], 2 * linear(jnp.ones(4))[0], rtol=1e-6)
+    assert 0 < np.sum(passes == 0) < 20
+
+
 def test_mutual_information_is_the_mean_divergence_from_the_mean():
     def scores(w, x, key):
         return w * jax.random.normal(key, (len(x), 3))
