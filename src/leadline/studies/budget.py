@@ -18,8 +18,9 @@ WORKING = 0.6  # of an instrument's time goes to what was asked for here; the re
 SHARES = {
     "anatomy": 0.03,
     "signal": 0.08,
-    "tangent": 0.14,
-    "curvature": 0.18,
+    "modes": 0.04,
+    "tangent": 0.12,
+    "curvature": 0.16,
     "optimisation": 0.13,
     "generalisation": 0.12,
     "calibration": 0.06,

@@ -12,6 +12,7 @@ from leadline.stochastic.noise.streamed_gradients import StreamedNoise
 from leadline.tangent.averaged_kernels import AveragedKernels
 
 from .budget import PassCosts
+from .measurements.mode_measures import ModalSubject, modal_subject
 from .subject import Rows, Subject
 
 LANCZOS_PRODUCTS = 64  # of a short run
@@ -30,6 +31,11 @@ class SharedQuantities:
         from .measurements.pass_costs import pass_costs
 
         return pass_costs(self.subject)
+
+    @cached_property
+    def modes(self) -> ModalSubject:
+        """The network with its modes, or why they cannot be read."""
+        return modal_subject(self.subject)
 
     @cached_property
     def dissection(self) -> Dissection:

@@ -85,7 +85,8 @@ class Subject:
     criterion(outputs, targets) gives one loss per row (the mean over the positions that count) and `loss` is its
     name ("cross-entropy", "squared", or that of a function). `module` is the network as it was given (a module, or
     None for a plain function). `classes` are the names of the classes where the labels were texts, and `taken` says
-    in words how the network takes its inputs and which of its outputs was chosen. Training rows are in random
+    in words how the network takes its inputs and which of its outputs was chosen; `given` is the model with all that
+    was given beside it (a state, variables), None for a function. Training rows are in random
     order, so the first few are a random sample. What several instruments need is computed once, in `shared`.
     """
 
@@ -104,6 +105,7 @@ class Subject:
     classes: tuple[str, ...] = ()
     positions: tuple[int, ...] | None = None
     taken: str = ""
+    given: Any = None
 
     def key(self, purpose: str) -> PRNGKeyArray:
         """A key for one purpose, the same whenever it is asked for."""

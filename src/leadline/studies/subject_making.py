@@ -14,6 +14,7 @@ from jaxtyping import Array, PyTree
 
 from leadline.evidence import BadInput
 from leadline.frameworks.network import Network
+from leadline.frameworks.with_state import WithState
 from leadline.training import one_hot_squared_error
 from leadline.training.objectives import LOSSES, Loss
 
@@ -108,6 +109,7 @@ def as_subject(
         labels.classes,
         where and where.shape,
         f"as {fit.arranged.axes or fit.arranged.shape or 'given'}, output {_chosen(select)}",
+        None if _module(model) is None else model,
     )
     _check_outputs(subject)
     return subject
@@ -167,7 +169,7 @@ def _name(model: Any) -> str:
 
 def _module(model: Any) -> Any:
     """The network as it was given, without what was given beside it; None for a function."""
-    module = model[0] if type(model) in (tuple, Network) else model
+    module = model[0] if type(model) in (tuple, Network) else model.network if isinstance(model, WithState) else model
     return None if inspect.isfunction(module) else module
 
 

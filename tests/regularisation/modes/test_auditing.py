@@ -1,9 +1,13 @@
 """Every seeded fault of a working network is named, and nothing on a clean one."""
 
+import equinox as eqx
+import jax
+import numpy as np
 import pytest
 
+from leadline.networks import MLP
 from leadline.regularisation import audit_modes
-from tests.regularisation.modes.faulty_networks import KINDS
+from tests.regularisation.modes.faulty_networks import KINDS, X, of_equinox
 
 NAMES = {
     "equinox": (
@@ -54,3 +58,29 @@ def test_the_fault_is_named_and_no_other(kind, fault):
     expected = [] if fault == "clean" else [fault.partition(",")[0]]
     assert [f.cause for f in found.faults] == expected, found.faults
     assert all(f.evidence for f in found.faults)
+
+
+def test_evidence_names_the_layers():
+    model, inputs, *_ = of_equinox("mode forgotten in one branch, a norm in the code")
+    (fault,) = audit_modes(model, inputs).faults
+    assert fault.layers == ("norms[1]",)
+    assert "although their flags say use" in fault.evidence
+    model, inputs, *_ = of_equinox("wrong axis")
+    (fault,) = audit_modes(model, inputs).faults
+    assert "'time' in norms[1]" in fault.evidence
+
+
+def test_a_network_without_modes_has_nothing_to_name():
+    found = audit_modes(MLP((6, 4, 2), key=jax.random.key(0)), X)
+    assert (found.layers, found.faults, found.cause, found.repeat) == ((), (), "", 0.0)
+    assert found.alone == pytest.approx(0, abs=1e-6)
+
+
+def test_what_cannot_be_audited_is_told():
+    net = eqx.nn.Dropout(0.5)
+    with pytest.raises(ValueError, match="give two rows or more"):
+        audit_modes(net, np.ones((1, 3)))
+    with pytest.raises(ValueError, match="whose modes cannot be read"):
+        audit_modes(lambda x: x, X)
+    with pytest.raises(ValueError, match="batch"):
+        audit_modes(net, X, batch=0)

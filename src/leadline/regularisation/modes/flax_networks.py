@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline.frameworks.checks import Refused, inference_options, kind_of, required_arguments
+from leadline.frameworks.checks import Refused, inference_options, kind_of, takes
 
 from .modal_networks import BATCH_NORM, DROPOUT, ModalLayer, ModalNetwork, Mode, Pass, Statistics, batch_statistics
 
@@ -40,7 +40,7 @@ class NnxNetwork(ModalNetwork):
         for name in without:
             modules[name][0].rate = 0.0
         options = {n: flag == (mode != "training") for n, flag in inference_options(copy.__call__).items()}
-        if "rngs" in required_arguments(copy.__call__)[1:]:
+        if takes(copy.__call__, "rngs"):
             options["rngs"] = nnx.Rngs(draw)
         before = {name: _of_nnx(module) for name, (module, kind, _) in modules.items() if kind == BATCH_NORM}
         outputs = np.asarray(copy(jnp.asarray(inputs), **options))

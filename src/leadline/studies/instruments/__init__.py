@@ -9,6 +9,7 @@ from ..instrument import Instrument
 ORDER = (
     "anatomy",
     "signal",
+    "modes",
     "tangent",
     "curvature",
     "optimisation",

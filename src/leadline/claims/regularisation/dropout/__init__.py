@@ -1,3 +1,3 @@
 """Dropout."""
 
-MODULES = ("masks", "linear_dropout", "sub_networks", "rates", "comparisons", "uncertainty")
+MODULES = ("masks", "linear_dropout", "sub_networks", "rates", "comparisons", "uncertainty", "auditing")
