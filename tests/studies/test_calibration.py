@@ -1,11 +1,12 @@
 """The calibration instrument on models whose probabilities are known, and on every kind of subject."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline import bayes
+from leadline import bayes, networks, regularisation
 from leadline.bayes.calibration_tests import ReliabilityTable
 from leadline.studies.instruments.calibration import INSTRUMENT, Measured, _meaning_of_intervals, interpret
 from leadline.studies.subject_making import as_subject
@@ -132,3 +133,43 @@ def test_refusals():
     y = x[:, :1]
     other = as_subject((linear, {"w": jnp.ones((4, 1))}), (x[:30], y[:30]), (x[30:], y[30:]), loss=quantile)
     assert "quantile" in INSTRUMENT(other).skipped
+
+
+@pytest.fixture(scope="module")
+def masked():
+    """A softmax layer behind dropout of its inputs, on rows that its scores, too large, were drawn from."""
+    net = networks.MLP((4, 3), dtype=jnp.float32, key=jax.random.key(0))
+    net = eqx.tree_at(lambda m: m.layers[0].weight, net, jnp.asarray(2 * TRUE.T, jnp.float32))
+    dropped = eqx.nn.Sequential([eqx.nn.Dropout(0.3), eqx.nn.Lambda(net)])
+    return INSTRUMENT(as_subject(dropped, rows(300, 1), rows(400, TEST_SEED)))
+
+
+def test_averages_over_dropout_are_those_of_all_masks(masked):
+    x, y = rows(400, TEST_SEED)
+    exact = regularisation.mask_ensemble(lambda b: jax.nn.softmax(2 * (x * b / 0.7) @ TRUE), np.full(4, 0.7)).mean
+    found = masked["masks"]
+    assert (found["layers"], found["passes"]) == (1, 100)
+    assert found["log_loss"] == pytest.approx(-np.log(np.asarray(exact)[np.arange(400), y]).mean(), abs=0.03)
+    assert found["mean_confidence"] == pytest.approx(np.asarray(exact).max(1).mean(), abs=0.03)
+    plain = np.exp(2 * x @ TRUE) / np.exp(2 * x @ TRUE).sum(1, keepdims=True)
+    before = -np.log(plain[np.arange(400), y]).mean()
+    assert found["log_loss_change"] == pytest.approx(found["log_loss"] - before, abs=1e-4)
+
+
+def test_masks_are_compared_where_there_is_dropout(masked, cards):
+    said = [c.what for c in masked.finding.comparisons if "mask" in c.what]
+    assert len(said) == 2
+    assert not [c for c in cards[1.0].finding.comparisons if "mask" in c.what]
+    assert cards[1.0]["masks"] is None
+
+
+def test_the_spread_of_a_linear_regressor_over_masks_is_the_closed_form():
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(200, 3)).astype(np.float32), np.array([[1.0, -2.0, 0.5]], np.float32)
+    y = (x @ w.T)[:, 0] + 0.5 * rng.normal(size=200)
+    layer = eqx.tree_at(lambda m: m.weight, eqx.nn.Linear(3, 1, use_bias=False, key=jax.random.key(0)), jnp.asarray(w))
+    net = eqx.nn.Sequential([eqx.nn.Dropout(0.2), layer])
+    card = INSTRUMENT(as_subject(net, (x[:100], y[:100]), (x[100:], y[100:])))
+    residual = np.std(y[:100] - (x[:100] @ w.T)[:, 0])
+    expected = np.sqrt(0.25 * (x[100:] ** 2 @ w.T**2)[:, 0]).mean() / residual
+    assert card["masks"]["spread_test"] == pytest.approx(expected, rel=0.05)

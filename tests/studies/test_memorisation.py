@@ -7,6 +7,7 @@ from studies.small_subjects import linear_subject
 from leadline import networks
 from leadline.generalisation import exact_interval
 from leadline.studies import as_subject
+from leadline.studies.budget import PassCosts
 from leadline.studies.instruments.memorisation import INSTRUMENT, compare, interpret, measure
 
 
@@ -94,7 +95,7 @@ def test_a_network_that_keeps_random_labels_has_memorised():
         ({"test_right": None}, "Without", None),
         (
             {"train_right": 0.99, "test_interval": exact_interval(45, 60, confidence=0.999)},
-            "NotApplicable of what it knows",
+            "Part of what it knows",
             0.6,
         ),
         ({"train_right": 0.97, "test_interval": exact_interval(58, 60, confidence=0.999)}, "It has learnt more", 0.25),
@@ -132,3 +133,24 @@ def test_regression_without_test_rows():
     assert card["influences"]["others"] == "training"
     assert np.allclose(card["influences"]["predicted"], card["influences"]["actual"], rtol=1e-6)  # exact for squares
     assert card.counts()["inapplicable"] >= 1
+
+
+def test_clean_labels_are_fitted_before_corrupted_ones_where_classes_lie_apart():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    x = (rng.normal(size=(120, 5)) + 4 * np.eye(3, 5)[y]).astype(np.float32)
+    subject = as_subject(networks.MLP((5, 32, 3), key=jax.random.key(0)), (x, y))
+    found = measure(subject, jax.random.key(0))
+    assert found.order.lead > 0.7
+    assert found.order.true[found.order.lead_at - 1] > 0.7  # of corrupted rows, said as their classes have it
+    what = "30% of labels corrupted: largest lead of clean over corrupted ones in training"
+    assert {c.what: str(c.verdict) for c in compare(found, subject)}[what] == "holds"
+    assert "It learns signal before noise" in interpret(found, subject).sentence
+
+
+def test_without_time_for_ten_epochs_the_order_is_left_out(subject):
+    hurried = linear_subject()
+    hurried.budget.restore(PassCosts(1.0, 3.0, 1e3, 1e3, 1e8), 2**31)
+    found = measure(hurried, jax.random.key(0))
+    assert found.order is None
+    assert "the budget allows 10 epochs of training anew" in str(found.parts)

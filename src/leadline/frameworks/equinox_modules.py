@@ -21,7 +21,9 @@ from .checks import (
 from .randomness import depends_on_first
 
 
-class _Equinox(eqx.Module):
+class EquinoxFunction(eqx.Module):
+    """f(params, x) of one example, in inference mode; `rest` is the network without its parameters."""
+
     rest: PyTree
     state: eqx.nn.State | None = None
     options: tuple[tuple[str, bool], ...] = eqx.field(static=True, default=())
@@ -59,7 +61,7 @@ def open_equinox(network: eqx.Module, state: eqx.nn.State | None) -> tuple[Calla
     refuse_no_call(network)
     call = network.__call__
     wanted = required_arguments(call)[1:]
-    if state is None and (_has_state(network) or "state" in wanted):
+    if state is None and (has_state(network) or "state" in wanted):
         raise Refused(
             f"The network, {kind_of(network)}, has layers with a state, as batch normalisation has; give the pair "
             "(network, state) that eqx.nn.make_with_state returned."
@@ -72,7 +74,7 @@ def open_equinox(network: eqx.Module, state: eqx.nn.State | None) -> tuple[Calla
     refuse_more(network, [name for name in wanted if name not in ("state", "key", *INFERENCE)])
     _refuse_complex(network)
     params, rest = eqx.partition(eqx.nn.inference_mode(network), is_floating)
-    return _Equinox(rest, state, tuple(_options(call).items()), takes(call, "key")), params
+    return EquinoxFunction(rest, state, tuple(_options(call).items()), takes(call, "key")), params
 
 
 def _options(call: Callable) -> dict[str, bool]:
@@ -90,6 +92,7 @@ def _refuse_complex(network: PyTree) -> None:
             )
 
 
-def _has_state(network: PyTree) -> bool:
+def has_state(network: PyTree) -> bool:
+    """Whether a layer keeps a state, as batch normalisation does."""
     leaves = jax.tree.leaves(network, is_leaf=lambda leaf: isinstance(leaf, eqx.nn.StateIndex))
     return any(isinstance(leaf, eqx.nn.StateIndex) for leaf in leaves)

@@ -33,6 +33,17 @@ from .evaluation.paired_comparisons import (
     holm as holm,
     mcnemar as mcnemar,
     paired_difference as paired_difference,
+from .masks.dropout_regression import (
+    dropout_loss as dropout_loss,
+    dropout_ridge as dropout_ridge,
+    masked_moments as masked_moments,
+)
+from .masks.mask_ensembles import distinct_subnetworks as distinct_subnetworks, mask_ensemble as mask_ensemble
+from .masks.monte_carlo import keyed_apply as keyed_apply, mc_dropout as mc_dropout
+from .masks.sub_networks import (
+    deletion_curve as deletion_curve,
+    mean_unit_correlation as mean_unit_correlation,
+    sub_network as sub_network,
 )
 from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, convert_dropout as convert_dropout
 from .layers.modal_objective import ModalObjective as ModalObjective

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, PyTree
 
 from leadline._checks import require_counts, require_numbers, require_rows
 from leadline.data import batch_sequence
@@ -38,7 +38,7 @@ class FittingOrder(NamedTuple):
 def fitting_order(
     apply: Callable[[PyTree, Array], Array],
     params: PyTree,
-    inputs: Float[Array | np.ndarray, "n ..."],
+    inputs: Num[Array | np.ndarray, "n ..."],
     labels: Int[Array | np.ndarray, " n"],
     corrupted: Bool[Array | np.ndarray, " n"],
     *,

@@ -74,9 +74,28 @@ def _compare_classifier(found: Measured) -> Iterator[Comparison]:
         yield smaller(
             found.paired["entropy"], found.paired["entropy_noise"], "entropy on test rows below that on noise"
         ).as_empirical()
+    if found.masks is not None:
+        yield from _compare_masks(found)
+
+
+def _compare_masks(found: Measured) -> Iterator[Comparison]:
+    yield (
+        mean(found.paired["masks"], 0.0, "log loss averaged over dropout masks, less without masks", side="at most")
+        .given(found.confidence > found.accuracy, "the network is overconfident: averaging makes it less sure")
+        .as_empirical()
+    )
+    wrong = found.paired["information_wrong"]
+    enough = len(wrong) >= 5 and len(found.paired["information_right"]) >= 5
+    what = "what the masks tell of the class, where the network is right, below where it is wrong"
+    sides = (found.paired["information_right"], wrong) if enough else ([0.0], [0.0])
+    yield smaller(*sides, what).given(enough, "five test rows or more are right, and five wrong").as_empirical()
 
 
 def _compare_intervals(found: Measured) -> Iterator[Comparison]:
+    if "covered_masks" in found.paired:
+        for level, covered in zip(LEVELS, found.paired["covered_masks"], strict=True):
+            what = f"coverage of {level:.0%} intervals by dropout masks and residual sd"
+            yield frequency(covered, found.rows, level, what).as_empirical()
     for name, counts in (("residual sd", "covered_plain"), ("last-layer posterior", "covered")):
         if counts in found.paired:
             for level, covered in zip(LEVELS, found.paired[counts], strict=True):
@@ -87,6 +106,8 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     if not subject.classifies:
         i = found.intervals
         points = {"residual sd": (LEVELS, found.paired["covered_plain"].mean(1) / found.rows)}
+        if found.masks is not None:
+            points["dropout masks"] = (LEVELS, found.paired["covered_masks"].mean(1) / found.rows)
         if i is not None:
             points["last-layer posterior"] = (LEVELS, i.covered)
         yield figure.curves(
@@ -106,16 +127,22 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
         lines={"calibrated": ([0, 1], [0, 1])},
         points={"test rows, exact 95% interval": (t.confidence, t.accuracy, t.low, t.high)},
     )
+    points = {}
     if found.uncertainty is not None:
         u = found.uncertainty
+        points["network"] = {"test rows": u.entropy_data_before, "noise": u.entropy_noise_before}
+        points["last-layer posterior"] = {"test rows": u.entropy_data, "noise": u.entropy_noise}
+    if found.masks is not None:
+        name = f"dropout, {found.masks.passes} passes"
+        points[name] = {"test rows": found.masks.entropy_data, "noise": found.masks.entropy_noise}
+    if points:
+        last = list(points)[-1]
         yield figure.categories(
-            f"Entropy on noise inputs {u.entropy_noise:.2f} against {u.entropy_data:.2f} on test rows (posterior)",
+            f"Entropy on noise inputs {points[last]['noise']:.2f} against {points[last]['test rows']:.2f} on test rows "
+            f"({last})",
             "inputs",
             "mean entropy (nats)",
-            points={
-                "network": {"test rows": u.entropy_data_before, "noise": u.entropy_noise_before},
-                "last-layer posterior": {"test rows": u.entropy_data, "noise": u.entropy_noise},
-            },
+            points=points,
             rules={"knows nothing": ("y", float(np.log(subject.outputs)))},
         )
 
@@ -193,6 +220,7 @@ INSTRUMENT = Instrument(
         "the softmax of the outputs is meant as a probability",
         "the test rows are new and independent",
         "the features below the last layer are taken as fixed",
+        "masks: dropout stays on at test time, for networks of Equinox that have it",
     ),
     measure=measure_calibration,
     compare=compare,
@@ -200,5 +228,5 @@ INSTRUMENT = Instrument(
     interpret=interpret,
     refuses=refuses,
     sources=("eth", "penn"),
-    entries=("predictive-distribution", "evidence", "bayes-posterior"),
+    entries=("predictive-distribution", "evidence", "bayes-posterior", "mc-dropout-uncertainty"),
 )

@@ -11,20 +11,24 @@ from leadline.evidence import Comparison, Figure, at_least, at_most, mean, same_
 from leadline.generalisation import exact_interval
 from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
+from leadline.regularisation.early_stopping.fitting_order import FittingOrder
 
 from ..instrument import Instrument, Meaning, NotApplicable
 from ..measurements.example_memory import (
+    CORRUPTED,
     Influences,
     LabelTrial,
     Neighbours,
     influences,
     is_labelled,
+    label_order,
     label_trial,
     neighbours,
 )
 from ..subject import Subject
 
 CERTAIN = 0.999
+LEAD = 0.3  # of clean over corrupted labels, from which on signal counts as learnt before noise
 
 
 class Measured(NamedTuple):
@@ -33,7 +37,8 @@ class Measured(NamedTuple):
     `train_loss`; `shuffled_loss` of the same rows with their targets shuffled, and its exact mean over all shuffles
     (`shuffled_expected`, None for other losses). `train_right`, `test_right`: shares of right answers, or R² for
     regression; `test_interval`: 99.9% interval of the test accuracy, `chance` the share of the commonest test class.
-    `trial`, `neighbours`, `influences`: see there.
+    `trial`, `neighbours`, `influences`: see there. `order`: shares of clean and of corrupted labels that are fitted
+    after each epoch of a training with both.
     """
 
     train_loss: float
@@ -48,6 +53,7 @@ class Measured(NamedTuple):
     neighbours: Neighbours | None
     influences: Influences | None
     parts: tuple[NotApplicable, ...]
+    order: FittingOrder | None = None
 
 
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
@@ -73,6 +79,10 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         right = int((subject.test_scores.argmax(1) == subject.test.targets).sum())
         interval = exact_interval(right, subject.test.count, confidence=CERTAIN)
         chance = float(np.bincount(subject.test.targets).max() / subject.test.count)
+    trial, order = label_trial(subject, rng), label_order(subject, rng, key)
+    if isinstance(order, NotApplicable):
+        parts.append(order)
+        order = None
     return Measured(
         float(subject.losses(sample).mean()),
         float(mixed.mean()),
@@ -82,10 +92,11 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         test_right,
         interval,
         chance,
-        label_trial(subject, rng),
+        trial,
         near,
         influence,
         tuple(parts),
+        order,
     )
 
 
@@ -129,6 +140,10 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         .given(trial.own.losses[-1] < trial.own.losses[0] / 2, "the first steps of training halve the loss")
         .as_empirical()
     )
+    if found.order is not None:
+        what = f"{CORRUPTED:.0%} of labels corrupted: largest lead of clean over corrupted ones in training"
+        fits = "the network comes to fit more than half of the clean labels"
+        yield at_least(found.order.lead, LEAD, what).given(found.order.clean.max() > 0.5, fits).as_empirical()
     near = found.neighbours
     if near is not None:
         yield same_distribution(
@@ -156,6 +171,14 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
             "shuffled labels": (steps[thin], trial.shuffled.losses[thin]),
         },
     )
+    if found.order is not None:
+        order, epochs = found.order, 1 + np.arange(len(found.order.clean))
+        yield figure.curves(
+            f"{CORRUPTED:.0%} of labels corrupted: clean ones lead by {order.lead:.2f} after epoch {order.lead_at}",
+            "epoch",
+            "share of labels fitted",
+            points={"clean labels": (epochs, order.clean), "corrupted labels": (epochs, order.corrupted)},
+        )
     if found.influences is None:
         return
     i = found.influences
@@ -266,6 +289,14 @@ def _regression_meaning(found: Measured, seen: str, fits: str) -> Meaning:
 
 
 def _fits_sentence(found: Measured) -> str:
+    order = found.order
+    if order is None or order.lead < LEAD:
+        return _trial_sentence(found)
+    lead = f"with {CORRUPTED:.0%} of labels corrupted, clean ones lead by {order.lead:.2f} after epoch {order.lead_at}"
+    return f"{_trial_sentence(found)} It learns signal before noise: {lead}."
+
+
+def _trial_sentence(found: Measured) -> str:
     trial = found.trial
     if trial.shuffled_after is not None and trial.own_after is not None:
         return (
@@ -283,11 +314,12 @@ INSTRUMENT = Instrument(
     (
         "training and test rows come from one distribution",
         "influence: through the last linear layer, fitted anew with a small ridge",
+        "labels are corrupted here, at random, in a training of its own",
     ),
     measure,
     compare,
     draw,
     interpret,
     sources=("penn", "eth"),
-    entries=(),
+    entries=("signal-before-noise",),
 )

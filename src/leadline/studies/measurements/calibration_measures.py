@@ -14,12 +14,10 @@ from leadline.bayes.temperature_scaling import scaled_log_losses
 
 from ..instrument import NotApplicable
 from ..subject import Subject
+from .mask_spread import BINS, LEVELS, MOST, MaskSpread, spread_of_classes, spread_of_numbers
 
-BINS = 15
 DRAWS = 999  # simulated test sets: a score beyond all of them has a chance of 1 in 1000
 FEWEST = 20  # test rows
-MOST = 5000  # test rows that are looked at
-LEVELS = np.array([0.5, 0.8, 0.9, 0.95])
 
 
 class Temperature(NamedTuple):
@@ -97,6 +95,7 @@ class Measured(NamedTuple):
     intervals: Intervals | None
     parts: tuple[NotApplicable, ...]
     paired: dict[str, np.ndarray]
+    masks: MaskSpread | None = None
 
 
 def _noise_inputs(subject: Subject, key: PRNGKeyArray, count: int) -> np.ndarray:
@@ -129,6 +128,8 @@ def _of_classifier(subject: Subject, key: PRNGKeyArray) -> Measured:
             )
         )
     uncertainty = None if head is None else _uncertainty(subject, head, p, labels, keys[2:], paired)
+    key_masks = jax.random.fold_in(key, 1)
+    masks = spread_of_classes(subject, _noise_inputs(subject, key_masks, 200), p, labels, key_masks, paired)
     return Measured(
         len(labels),
         float(here.accuracy),
@@ -145,6 +146,7 @@ def _of_classifier(subject: Subject, key: PRNGKeyArray) -> Measured:
         None,
         tuple(parts),
         paired,
+        masks,
     )
 
 
@@ -238,5 +240,6 @@ def _of_regressor(subject: Subject, key: PRNGKeyArray) -> Measured:
             float(np.mean([np.sqrt(law.spread).mean() for law in far])),
         )
     paired["covered_plain"] = plain
+    masks = spread_of_numbers(subject, _noise_inputs(subject, key, 200), targets, sd, key, paired)
     nothing = (None,) * 11
-    return Measured(len(targets), *nothing, intervals, tuple(parts), paired)
+    return Measured(len(targets), *nothing, intervals, tuple(parts), paired, masks)

@@ -3,13 +3,15 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+import optax
+from jaxtyping import Float, Int, PRNGKeyArray, PyTree
 
 from leadline import generalisation
 from leadline.bayes.last_layers import LastLayer
 from leadline.convolution.score_audits import redraw_parameters
 from leadline.generalisation.memorisation.label_probes import LabelProbe
 from leadline.generalisation.memorisation.nearest_neighbours import nearest_rows
+from leadline.regularisation.early_stopping.fitting_order import FittingOrder, fitting_order
 
 from ..instrument import NotApplicable
 from ..subject import Rows, Subject
@@ -20,6 +22,9 @@ FLOPS = 3e10  # of both fits together; fewer steps, then fewer rows, where they 
 NEIGHBOURS = 5000  # training rows among which neighbours are sought
 HEAD = 300  # most numbers in a refitted last layer
 REMOVED = 6  # training rows that are really left out
+CORRUPTED = 0.3  # of the labels, where it is asked which are fitted first
+EPOCHS = 30  # of that training, and the fewest that say something
+FEWEST_EPOCHS = 10
 
 
 class LabelTrial(NamedTuple):
@@ -86,13 +91,45 @@ def label_trial(subject: Subject, rng: np.random.Generator) -> LabelTrial:
     count = int(np.clip(FLOPS / (work * 50), 32, min(PROBED, subject.train.count)))
     steps = int(np.clip(FLOPS / (work * count), 50, STEPS))
     rows, rate = subject.train.first(count), 3e-3
-    fresh = subject.past.start is None
-    start = redraw_parameters(subject.params, rng=rng) if fresh else subject.past.start
+    fresh, start = _start(subject, rng)
     own, shuffled = (
         generalisation.fit_labels(subject.apply, start, subject.criterion, rows.inputs, y, num_steps=steps, rate=rate)
         for y in (rows.targets, rows.targets[rng.permutation(count)])
     )
     return LabelTrial(count, steps, rate, fresh, own, shuffled, own.fitted_after, shuffled.fitted_after)
+
+
+def _start(subject: Subject, rng: np.random.Generator) -> tuple[bool, PyTree]:
+    """Whether parameters were drawn anew, for want of those before training, and the parameters to start from."""
+    fresh = subject.past.start is None
+    return fresh, redraw_parameters(subject.params, rng=rng) if fresh else subject.past.start
+
+
+def label_order(subject: Subject, rng: np.random.Generator, key: PRNGKeyArray) -> FittingOrder | NotApplicable:
+    """Adam from the start on rows of which a share got another label: which are fitted first?"""
+    what = "clean labels before corrupted ones"
+    if not (is_labelled(subject) and subject.loss == "cross-entropy"):
+        return NotApplicable(what, "targets are class labels and the loss is cross-entropy")
+    rows = subject.train.first(PROBED)
+    costs = subject.budget.costs
+    cost = rows.count * (costs.gradient + costs.forward)
+    epochs = subject.budget.count("memorisation", "epochs with corrupted labels", EPOCHS, seconds=cost, part=0.3)
+    if epochs < FEWEST_EPOCHS:
+        return NotApplicable(what, f"the budget allows {FEWEST_EPOCHS} epochs of training anew")
+    wrong = rng.permutation(rows.count) < round(CORRUPTED * rows.count)
+    other = (rows.targets + rng.integers(1, subject.outputs, rows.count)) % subject.outputs
+    return fitting_order(
+        subject.apply,
+        _start(subject, rng)[1],
+        rows.inputs,
+        np.where(wrong, other, rows.targets).astype(rows.targets.dtype),
+        wrong,
+        epochs=epochs,
+        batch=32,
+        optimiser=optax.adam(3e-3),
+        true_labels=rows.targets,
+        key=key,
+    )
 
 
 def neighbours(subject: Subject, layer: LastLayer | None) -> Neighbours:

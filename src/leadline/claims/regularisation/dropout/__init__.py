@@ -1,3 +1,3 @@
 """Dropout."""
 
-MODULES = ("auditing",)
+MODULES = ("masks", "linear_dropout", "sub_networks", "rates", "comparisons", "uncertainty", "auditing")

@@ -1,0 +1,1 @@
+"""What dropout's random masks amount to: exact sums over masks, ridge, predictive spread, deleted units."""
