@@ -54,9 +54,9 @@ from .statistics.running_averages import (
     running_average as running_average,
     running_law as running_law,
 )
-from .statistics.standardisation import (
+from .statistics.feature_normalisation import (
     dropout_variance as dropout_variance,
     rectified_moments as rectified_moments,
-    standardise as standardise,
-    standardise_gradient as standardise_gradient,
+    normalise_features as normalise_features,
+    normalise_features_gradient as normalise_features_gradient,
 )

@@ -12,22 +12,22 @@ Axes = int | tuple[int, ...]
 Number = float | Float[Array, "..."] | Float[np.ndarray, "..."]
 
 
-def standardise(h: Float[Array, "..."], axes: Axes = 0, *, epsilon: float = 1e-5) -> Float[Array, "..."]:
+def normalise_features(h: Float[Array, "..."], axes: Axes = 0, *, epsilon: float = 1e-5) -> Float[Array, "..."]:
     """ĥ = (h − μ)/√(σ² + ε), the mean μ and the biased variance σ² taken over `axes`.
 
     Over the rows it is batch normalisation, over the features of a row layer normalisation, over rows and positions
     that of a convolution (Ioffe and Szegedy 2015; Ba, Kiros and Hinton 2016); what has one element alone becomes 0.
     The variance of the result is σ²/(σ² + ε).
 
-    >>> standardise(jnp.array([[1.0, 0.0], [3.0, 8.0]]), epsilon=0.0).tolist()
+    >>> normalise_features(jnp.array([[1.0, 0.0], [3.0, 8.0]]), epsilon=0.0).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
     """
-    require("standardise", h=h)
+    require("normalise_features", h=h)
     centred = h - jnp.mean(h, axes, keepdims=True)
     return centred * jax.lax.rsqrt(jnp.mean(centred**2, axes, keepdims=True) + epsilon)
 
 
-def standardise_gradient(
+def normalise_features_gradient(
     h: Float[Array, "..."], dy: Float[Array, "..."], axes: Axes = 0, *, epsilon: float = 1e-5
 ) -> Float[Array, "..."]:
     """∂l/∂h = (dy − mean(dy) − ĥ mean(dy ĥ))/√(σ² + ε), from dy = ∂l/∂ĥ, the means over `axes`.
@@ -36,14 +36,16 @@ def standardise_gradient(
     the output γĥ + β of a layer put γ ∂l/∂output in place of dy.
 
     >>> h, dy = jnp.array([[0.0], [1.0], [5.0]]), jnp.array([[1.0], [0.0], [0.0]])
-    >>> by_hand = standardise_gradient(h, dy)
-    >>> by_jax = jax.vjp(standardise, h)[1](dy)[0]
+    >>> by_hand = normalise_features_gradient(h, dy)
+    >>> by_jax = jax.vjp(normalise_features, h)[1](dy)[0]
     >>> bool(jnp.allclose(by_hand, by_jax, atol=1e-6))
     True
     """
-    require("standardise_gradient", h=h, dy=dy)
+    require("normalise_features_gradient", h=h, dy=dy)
     if h.shape != dy.shape:
-        raise ValueError(f"standardise_gradient got h of shape {h.shape} and dy of shape {dy.shape}; give them alike.")
+        raise ValueError(
+            f"normalise_features_gradient got h of shape {h.shape} and dy of shape {dy.shape}; give them alike."
+        )
     centred = h - jnp.mean(h, axes, keepdims=True)
     scale = jax.lax.rsqrt(jnp.mean(centred**2, axes, keepdims=True) + epsilon)
     hhat = centred * scale
