@@ -13,6 +13,7 @@ from .flax_modules import open_linen, open_nnx, open_train_state
 from .haiku_transforms import open_haiku
 from .network import BatchFunction, Network, chosen_output
 from .scikit_learn_networks import open_scikit_learn
+from .with_state import WithState
 
 
 def as_apply(
@@ -51,6 +52,8 @@ def as_apply(
     """
     if isinstance(model, Network):
         return model
+    if isinstance(model, WithState):
+        model = (model.network, model.state)
     paired = isinstance(model, tuple) and len(model) == 2 and not hasattr(model, "_fields")
     network, given = model if paired else (model, None)
     function, params, of_batch = _opened(network, given, example, batched)

@@ -11,6 +11,10 @@ from .layers.whitening import (
     inverse_square_root as inverse_square_root,
     newton_schulz as newton_schulz,
 )
+from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, convert_dropout as convert_dropout
+from .layers.modal_objective import ModalObjective as ModalObjective
+from .layers.normalisation import BatchNorm as BatchNorm, normalisation as normalisation
+from .layers.regularised_mlp import RegularisedMLP as RegularisedMLP
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out

@@ -14,6 +14,7 @@ from leadline._messages import unknown
 from leadline.data.sources.catalogue import image_datasets
 from leadline.data.sources.datasets import say
 from leadline.evidence import BadInput
+from leadline.frameworks.opening import as_apply
 from leadline.training import recipes
 from leadline.training.recipes.run_directory import CONFIG, WEIGHTS
 
@@ -140,7 +141,7 @@ def _of_run(wish: SubjectRequest, run: recipes.TrainedRun, name: str) -> Subject
     trained = bool(run.history)
     past = (
         TrainingHistory(
-            start=eqx.filter(run.start, eqx.is_inexact_array) if trained else None,
+            start=as_apply(run.start).params if trained else None,
             optimiser=settings.optimiser,
             step=settings.rate,
             momentum=settings.momentum if settings.optimiser in ("momentum", "nesterov") else 0.0,

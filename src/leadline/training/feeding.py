@@ -57,7 +57,7 @@ def _steps(given: tuple[Loop, Any, PyTree, Any], carried: Carried) -> tuple[Carr
 def _finish(loop: Loop, state: State, measured: Measured, held: PyTree | None) -> tuple[State, Metrics]:
     """The end of an epoch, without a copy of the parameters, carried or best."""
     state, metrics = loop.finish(state, measured, held)
-    return state._replace(carried=None, best=None), metrics
+    return state._replace(carried=None, best=None, best_state=None), metrics
 
 
 @eqx.filter_jit
@@ -116,8 +116,10 @@ def advance(
             break
     measured, recorded = jax.tree.map(lambda *parts: jnp.concatenate(parts), *found)
     closed, metrics = _finish(loop, state._replace(carried=carried), measured, held)
-    best = carried.parameters if int(closed.waited) == 0 else state.best  # 0: this epoch was the best
-    return closed._replace(carried=carried, best=best), jax.tree.map(lambda a: a[None], metrics), recorded
+    if int(closed.waited) == 0:  # this epoch was the best
+        state = state._replace(best=carried.parameters, best_state=carried.state)
+    closed = closed._replace(carried=carried, best=state.best, best_state=state.best_state)
+    return closed, jax.tree.map(lambda a: a[None], metrics), recorded
 
 
 def _part_size(num_steps: int, source: Shuffled | Drawn | Hosted, parts: int, every: int) -> int:

@@ -39,6 +39,7 @@ class Run(Generic[Model]):
     state: PyTree = None  #: the objective's, after the last epoch
     averages: tuple[Model, ...] = ()  #: exponential moving averages of the weights, one for each decay
     recorded: PyTree = None  #: what the recorder kept, stacked
+    best_state: PyTree = None  #: the objective's, beside `best`
 
 
 def fit(
@@ -197,7 +198,7 @@ def _check_numbers(epochs: int, patience: int | None, every: int | None, nowhere
 
 
 def _run(loop: Loop, state: State, log: Logbook, reason: str) -> Run:
-    carried, best = gathered((state.carried, state.best))
+    carried, best, best_state = gathered((state.carried, state.best, state.best_state))
     model, best, *averages = (loop.engine.model(p) for p in (carried.parameters, best, *carried.averages))
     return Run(
         model,
@@ -209,4 +210,5 @@ def _run(loop: Loop, state: State, log: Logbook, reason: str) -> Run:
         carried.state,
         tuple(averages),
         log.all_recorded(),
+        best_state,
     )

@@ -1,7 +1,8 @@
 """`fit_many`: networks that differ in seed, width or step size, trained at once by one compiled, mapped loop."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -12,11 +13,12 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray, PyTree
 
 from .engine.engine import Engine
 from .engine.epochs import Loop, Metrics, State
+from .engine.objective import Objective
 from .engine.players import Player
 from .engine.streams import Shuffled
 from .feeding import Schedule
 from .fitting import Run
-from .objectives import Loss, Sample, Supervised, checked_sample, loss_called
+from .objectives import Loss, Sample, Supervised, checked_rows, checked_sample, loss_called
 from .progress import Bar
 
 Model = TypeVar("Model", bound=PyTree)
@@ -24,13 +26,15 @@ Model = TypeVar("Model", bound=PyTree)
 
 def fit_many(
     models: Sequence[Model],
-    train: tuple[Any, Any],
+    train: Any,
     *,
     optimiser: optax.GradientTransformation | Callable[[Float[Array, ""]], optax.GradientTransformation],
     rates: Sequence[float] | Float[Array | np.ndarray, " models"] | None = None,
     epochs: int,
     batch: int = 128,
     loss: str | Loss = "cross-entropy",
+    objective: Objective | None = None,
+    states: Sequence[PyTree] | None = None,
     validation: tuple[Any, Any] | None = None,
     key: PRNGKeyArray,
     progress: bool = False,
@@ -39,8 +43,9 @@ def fit_many(
 
     With `rates`, `optimiser` is a function such as `optax.adam` that is called with each model's own rate. Models of
     different widths are padded with zeros to the shapes of the widest and the padding is held at zero, which leaves
-    each one's function and gradients as they are. A model whose loss is no longer finite does not stop the others:
-    its run says "diverged".
+    each one's function and gradients as they are. `objective` and `states`, one for each model, are those of `fit`:
+    several seeds of a network with dropout and batch normalisation; such models have one shape. A model whose loss is
+    no longer finite does not stop the others: its run says "diverged".
 
     >>> from leadline.networks import MLP
     >>> x = jnp.linspace(-1, 1, 32)[:, None]
@@ -56,16 +61,23 @@ def fit_many(
         raise ValueError(f"fit_many got epochs={epochs}; give 1 or more.")
     if rates is not None and len(rates) != len(models):
         raise ValueError(f"fit_many got {len(rates)} rates for {len(models)} models; give one for each.")
-    sample = jax.device_put(checked_sample(models[0], train, loss))
-    held = None if validation is None else jax.device_put(checked_sample(models[0], validation, loss, "validation"))
-    if not 1 <= batch <= len(sample.inputs):
-        raise ValueError(f"fit_many got batch={batch} for {len(sample.inputs)} examples; choose 1 to that number.")
-    stacked, masks, rest = _stack(models, sample.inputs[0])
-    mapped = _Mapped(rest, loss_called(loss), optimiser, batch)
+    if objective is None:
+        objective, checked = Supervised(loss_called(loss)), partial(checked_sample, models[0], loss=loss)
+    elif loss != "cross-entropy":
+        raise ValueError("fit_many got a loss beside an objective, which has its own; give one of them.")
+    else:
+        checked = checked_rows
+    sample = jax.device_put(checked(train))
+    held = None if validation is None else jax.device_put(checked(validation, what="validation"))
+    samples = len(jax.tree.leaves(sample)[0])
+    if not 1 <= batch <= samples:
+        raise ValueError(f"fit_many got batch={batch} for {samples} examples; choose 1 to that number.")
+    stacked, masks, rest = _stack(models, sample.inputs[0] if isinstance(sample, Sample) else None)
+    mapped = _Mapped(rest, objective, optimiser, batch)
     rates = None if rates is None else jnp.asarray(rates, _dtype(stacked))
     keys = jax.random.split(key, len(models))
-    state = _start(mapped, stacked, masks, rates, keys)
-    steps = len(sample.inputs) // batch
+    state = _start(mapped, stacked, masks, rates, keys, _stacked_states(states, len(models)))
+    steps = samples // batch
     size = sum(leaf.size for leaf in jax.tree.leaves(stacked))
     at_once = Schedule.of(size, batch, steps, epochs).epochs
     measured: list[Metrics] = []
@@ -77,8 +89,8 @@ def fit_many(
             bar.epoch(done + count, {"loss": float(jnp.nanmedian(metrics.loss[:, -1]))})
     joined = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *measured)
     return [
-        _run(last, best, jax.tree.map(lambda values, i=index: values[i], joined), epochs, steps)
-        for index, (last, best) in enumerate(_apart(models, state))
+        _run(one, jax.tree.map(lambda values, i=index: values[i], joined), epochs, steps)
+        for index, one in enumerate(_apart(models, state))
     ]
 
 
@@ -86,22 +98,24 @@ class _Mapped(eqx.Module):
     """What all members share."""
 
     rest: PyTree
-    loss: Loss = eqx.field(static=True)
+    objective: Objective
     optimiser: Callable | optax.GradientTransformation
     batch: int = eqx.field(static=True)
 
     def loop(self, mask: PyTree, rate: Float[Array, ""] | None) -> Loop:
         """The loop of one member."""
         rule = self.optimiser if rate is None else self.optimiser(rate)
-        return Loop(Engine((Player(Supervised(self.loss), rule),), self.rest, mask=mask))
+        return Loop(Engine((Player(self.objective, rule),), self.rest, mask=mask))
 
 
 @eqx.filter_jit
-def _start(mapped: _Mapped, stacked: PyTree, masks: PyTree, rates: Array | None, keys: Key[Array, " models"]) -> State:
-    def member(parameters: PyTree, mask: PyTree, rate: Array | None, key: PRNGKeyArray) -> State:
-        return mapped.loop(mask, rate).start(parameters, key)
+def _start(
+    mapped: _Mapped, stacked: PyTree, masks: PyTree, rates: Array | None, keys: Key[Array, " models"], states: PyTree
+) -> State:
+    def member(parameters: PyTree, mask: PyTree, rate: Array | None, key: PRNGKeyArray, state: PyTree) -> State:
+        return mapped.loop(mask, rate).start(parameters, key, state)
 
-    return eqx.filter_vmap(member)(stacked, masks, rates, keys)
+    return eqx.filter_vmap(member)(stacked, masks, rates, keys, states)
 
 
 @eqx.filter_jit
@@ -110,8 +124,8 @@ def _epochs(
     state: State,
     masks: PyTree,
     rates: Array | None,
-    train: Sample,
-    held: Sample | None,
+    train: PyTree,
+    held: PyTree | None,
     keys: Key[Array, " models"],
     count: int,
 ) -> tuple[State, Metrics]:
@@ -121,12 +135,21 @@ def _epochs(
     return eqx.filter_vmap(member)(state, masks, rates, keys)
 
 
+def _stacked_states(states: Sequence[PyTree] | None, models: int) -> PyTree:
+    """All states with a leading axis over models."""
+    if states is None:
+        return None
+    if len(states) != models:
+        raise ValueError(f"fit_many got {len(states)} states for {models} models; give one for each.")
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+
+
 def _dtype(tree: PyTree) -> Any:
     """The floating type of a model's parameters."""
     return jax.tree.leaves(tree)[0].dtype
 
 
-def _stack(models: Sequence[PyTree], example: Array) -> tuple[PyTree, PyTree, PyTree]:
+def _stack(models: Sequence[PyTree], example: Array | None) -> tuple[PyTree, PyTree, PyTree]:
     """All parameters with a leading axis over models, masks of the padding (None without), the widest's other parts."""
     split = [eqx.partition(model, eqx.is_inexact_array) for model in models]
     leaves = [jax.tree.leaves(parameters) for parameters, _ in split]
@@ -147,7 +170,13 @@ def _stack(models: Sequence[PyTree], example: Array) -> tuple[PyTree, PyTree, Py
     padded = [[_pad(leaf, shape) for leaf, shape in zip(one, shapes, strict=True)] for one in leaves]
     stacked = jax.tree.unflatten(structure, [jnp.stack(place) for place in zip(*padded, strict=True)])
     if all(leaf.shape == shape for one in leaves for leaf, shape in zip(one, shapes, strict=True)):
+        if any(not eqx.tree_equal(other, rest) for _, other in split):
+            raise ValueError(
+                "fit_many got models that differ in more than their parameters; train each kind by itself."
+            )
         return stacked, None, rest
+    if example is None:
+        raise ValueError("fit_many got models of different widths beside an objective; train one width at a time.")
     _check_padding(models, padded, structure, rest, example)
     ones = [[_pad(jnp.ones_like(leaf), shape) for leaf, shape in zip(one, shapes, strict=True)] for one in leaves]
     return stacked, jax.tree.unflatten(structure, [jnp.stack(place) for place in zip(*ones, strict=True)]), rest
@@ -171,18 +200,33 @@ def _check_padding(models: Sequence[PyTree], padded: list, structure: Any, rest:
             )
 
 
-def _apart(models: Sequence[Model], state: State) -> list[tuple[Model, Model]]:
-    """Each model with its last and with its best parameters, which are cut on the host: there a slice costs nothing."""
-    stacked = [jax.tree.leaves(part) for part in jax.device_get((state.carried.parameters, state.best))]
+class _Member(NamedTuple):
+    """One model's end: its last and its best parameters in it, and the objective's states beside them."""
+
+    last: Any
+    best: Any
+    state: PyTree
+    best_state: PyTree
+
+
+def _apart(models: Sequence[Model], state: State) -> list[_Member]:
+    """The end of each model, which is cut on the host: there a slice costs nothing."""
+    host = jax.device_get(state)
+    stacked = [jax.tree.leaves(part) for part in (host.carried.parameters, host.best)]
     split = [eqx.partition(model, eqx.is_inexact_array) for model in models]
     leaves = [jax.tree.leaves(parameters) for parameters, _ in split]
     cut = [
-        [[_cropped(wide[index], leaf.shape) for wide, leaf in zip(part, own, strict=True)] for part in stacked]
+        (
+            [[_cropped(wide[index], leaf.shape) for wide, leaf in zip(part, own, strict=True)] for part in stacked],
+            jax.tree.map(lambda wide, i=index: wide[i], (host.carried.state, host.best_state)),
+        )
         for index, own in enumerate(leaves)
     ]
     return [
-        tuple(eqx.combine(jax.tree.unflatten(jax.tree.structure(parameters), part), rest) for part in parts)
-        for (parameters, rest), parts in zip(split, jax.device_put(cut), strict=True)
+        _Member(
+            *(eqx.combine(jax.tree.unflatten(jax.tree.structure(parameters), part), rest) for part in parts), *states
+        )
+        for (parameters, rest), (parts, states) in zip(split, jax.device_put(cut), strict=True)
     ]
 
 
@@ -190,13 +234,13 @@ def _cropped(wide: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return wide[tuple(slice(n) for n in shape)]
 
 
-def _run(last: Model, best: Model, metrics: Metrics, epochs: int, num_steps: int) -> Run[Model]:
+def _run(member: _Member, metrics: Metrics, epochs: int, num_steps: int) -> Run:
     """One member's run from its column of every metric."""
     history: dict[str, np.ndarray] = {"epoch": np.arange(1, epochs + 1), "step": np.arange(1, epochs + 1) * num_steps}
     history |= {name: np.asarray(values) for name, values in metrics.columns().items() if np.isfinite(values).any()}
-    bad = metrics.bad_step
-    if (bad < 0).all():
-        return Run(last, best, history, epochs, "finished")
-    epoch = int(np.argmax(bad >= 0))
-    warning = f"The loss stopped being finite at step {epoch * num_steps + bad[epoch]} (epoch {epoch + 1})."
-    return Run(last, best, history, epochs, "diverged", (warning,))
+    bad, reason, warnings = metrics.bad_step, "finished", ()
+    if (bad >= 0).any():
+        epoch = int(np.argmax(bad >= 0))
+        reason = "diverged"
+        warnings = (f"The loss stopped being finite at step {epoch * num_steps + bad[epoch]} (epoch {epoch + 1}).",)
+    return Run(member.last, member.best, history, epochs, reason, warnings, member.state, best_state=member.best_state)

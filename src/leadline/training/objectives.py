@@ -59,12 +59,19 @@ class Supervised(eqx.Module):
     loss: Loss = eqx.field(static=True)
 
     def __call__(
-        self, model: Callable, sample: Sample, key: PRNGKeyArray | None, state: PyTree
+        self, model: Callable, sample: "Sample | tuple", key: PRNGKeyArray | None, state: PyTree
     ) -> tuple[RowLosses, PyTree]:
-        outputs = jax.vmap(model)(sample.inputs)
-        targets = jnp.asarray(sample.targets)
+        inputs, targets = sample
+        outputs, state = self.outputs(model, inputs, key, state)
+        targets = jnp.asarray(targets)
         right = _right(outputs, targets)
         return RowLosses(self.loss(outputs, targets), None, {} if right is None else {"accuracy": right}), state
+
+    def outputs(
+        self, model: Callable, inputs: Num[Array, "batch ..."], key: PRNGKeyArray | None, state: PyTree
+    ) -> tuple[Num[Array, "batch ..."], PyTree]:
+        """The outputs of a batch and the new state."""
+        return jax.vmap(model)(inputs), state
 
 
 def _right(outputs: Float[Array, "batch ..."], targets: Array) -> Float[Array, " batch"] | None:

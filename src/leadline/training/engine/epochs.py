@@ -27,6 +27,7 @@ class State(NamedTuple):
     best: PyTree  # the parameters with the least validation loss (training loss where nothing is held out)
     best_loss: Float[Array, ""]
     waited: Int[Array, ""]  # epochs since the best
+    best_state: PyTree = None  # the objective's, beside the best parameters
 
 
 class Measured(NamedTuple):
@@ -69,7 +70,7 @@ class Loop(eqx.Module):
         """The state before the first step."""
         carried = self.engine.start(parameters, jax.random.fold_in(key, NOISE), state)
         zero = jnp.zeros((), jnp.int32)
-        return State(carried, zero, parameters, jnp.asarray(jnp.inf), zero)
+        return State(carried, zero, parameters, jnp.asarray(jnp.inf), zero, carried.state)
 
     def ended(self, state: State) -> bool:
         """Whether the patience has run out."""
@@ -107,9 +108,12 @@ class Loop(eqx.Module):
         loss = losses[self.engine.players[-1].name]
         score = held.get("loss", loss).astype(state.best_loss.dtype)
         better = score < state.best_loss
+        now, before = (state.carried.parameters, state.carried.state), (state.best, state.best_state)
+        best, best_state = jax.tree.map(lambda new, old: jnp.where(better, new, old), now, before)
         closed = state._replace(
             epoch=state.epoch + 1,
-            best=jax.tree.map(lambda new, old: jnp.where(better, new, old), state.carried.parameters, state.best),
+            best=best,
+            best_state=best_state,
             best_loss=jnp.where(better, score, state.best_loss),
             waited=jnp.where(better, 0, state.waited + 1),
         )

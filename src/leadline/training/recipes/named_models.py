@@ -7,7 +7,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leadline import networks
+from leadline import networks, regularisation
+from leadline.frameworks.with_state import WithState
 
 from .settings import Conv, Dense, Linear, Mlp, ModelSettings, Residual
 
@@ -16,6 +17,8 @@ _TYPE = jnp.float32  # of all parameters, whatever JAX's default
 
 def build_model(settings: ModelSettings, shape: tuple[int, ...], classes: int, *, key: PRNGKeyArray) -> eqx.Module:
     """The network that maps one image of this shape to one score for each class, with 32-bit parameters.
+
+    One with modes (dropout, normalisation) comes with its state, `WithState`.
 
     >>> import jax
     >>> net = build_model(Mlp(hidden=(16,)), (8, 8), 10, key=jax.random.key(0))
@@ -26,16 +29,20 @@ def build_model(settings: ModelSettings, shape: tuple[int, ...], classes: int, *
 
 
 def _mlp(s: Mlp, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
-    return networks.MLP(
-        (math.prod(shape), *s.hidden, classes),
+    widths = (math.prod(shape), *s.hidden, classes)
+    layers = {"init": s.init, "gain": s.gain, "bias": s.bias, "parametrisation": s.parametrisation, "dtype": _TYPE}
+    if not s.has_modes:
+        return networks.MLP(widths, s.activation, **layers, key=key)
+    made = eqx.nn.make_with_state(regularisation.RegularisedMLP)(
+        widths,
         s.activation,
-        init=s.init,
-        gain=s.gain,
-        bias=s.bias,
-        parametrisation=s.parametrisation,
-        dtype=_TYPE,
+        dropout=(s.input_dropout, *[s.dropout] * len(s.hidden)),
+        normalisation=None if s.normalisation == "none" else s.normalisation,
+        order=s.normalise,
+        **layers,
         key=key,
     )
+    return WithState(*made)
 
 
 def _linear(s: Linear, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:

@@ -21,6 +21,9 @@ from leadline._dependencies import source_digest
 from leadline._files import is_regular, write_whole
 from leadline._messages import BadInput
 from leadline.data.sources.datasets import Dataset, say
+from leadline.frameworks.opening import as_apply
+from leadline.frameworks.with_state import WithState
+from leadline.regularisation import ModalObjective
 from leadline.training.fitting import Run
 from leadline.training.objectives import LOSSES, Loss
 
@@ -102,13 +105,14 @@ def train(
     model = first_model(recipe, sample)
     seen, unseen = seen_and_held(recipe, sample)
     loss = classification_loss(settings)
+    modal = isinstance(model, WithState)
+    how = {"objective": ModalObjective(loss), "state": model.state} if modal else {"loss": loss}
     run = training.fit(
-        model,
+        model.network if modal else model,
         seen,
         optimiser=build_optimiser(settings, max(len(seen[1]) // settings.batch, 1)),
         epochs=settings.epochs,
         batch=settings.batch,
-        loss=loss,
         validation=unseen,
         patience=settings.patience or None,
         key=_keys(recipe).batches,
@@ -120,16 +124,22 @@ def train(
         on_epoch=on_epoch,
         mesh=mesh_from_environment(),
         shard=shard_from_environment(),
+        **how,
     )
-    chosen = run.model if unseen is None else run.best
+    chosen = _in_use(run, best=unseen is not None) if modal else run.model if unseen is None else run.best
     inputs, labels = jnp.asarray(sample.test_inputs), jnp.asarray(sample.test_labels)
     test_loss, accuracy = _test(chosen, inputs, labels, loss)
-    size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(chosen, eqx.is_inexact_array)))
+    size = sum(leaf.size for leaf in jax.tree.leaves(as_apply(chosen).params))
     outcome = Outcome(recipe, run, chosen, size, float(accuracy), float(test_loss), time.monotonic() - began)
     if directory is not None and writes:
         training.save_weights(directory / WEIGHTS, chosen)
         write_whole(directory / RESULT, (json.dumps(outcome.record(), indent=2) + "\n").encode())
     return outcome
+
+
+def _in_use(run: Run, best: bool) -> WithState:
+    """The network of a run with the state that belongs to it."""
+    return WithState(run.best, run.best_state) if best else WithState(run.model, run.state)
 
 
 def task_of(recipe: Recipe, notice: Callable[[str], None]) -> Task:

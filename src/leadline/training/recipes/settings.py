@@ -41,6 +41,10 @@ def _initialisers() -> Iterable[str]:
     return INITIALISERS
 
 
+def _normalisations() -> Iterable[str]:
+    return ("none", "batch", "layer", "rms", "group")
+
+
 def _optimisers() -> Iterable[str]:
     from .named_optimisers import OPTIMISERS
 
@@ -71,7 +75,10 @@ class Linear:
 
 @dataclass(frozen=True)
 class Mlp:
-    """[model] kind = "mlp": fully connected layers of the `hidden` widths."""
+    """[model] kind = "mlp": fully connected layers of the `hidden` widths.
+
+    `dropout` is the rate of the hidden units and `input_dropout` that of the inputs.
+    """
 
     hidden: tuple[int, ...] = setting((512, 512), low=1, high=65536)
     activation: str = setting("relu", names=_activations)
@@ -81,6 +88,15 @@ class Mlp:
     parametrisation: Literal["standard", "ntk", "mean-field"] = setting(
         "standard", names=lambda: ("standard", "ntk", "mean-field")
     )
+    dropout: float = setting(0.0, low=0, high=0.99)
+    input_dropout: float = setting(0.0, low=0, high=0.99)
+    normalisation: str = setting("none", names=_normalisations)
+    normalise: str = setting("before", names=lambda: ("before", "after"))
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether it has dropout or a normalisation."""
+        return bool(self.dropout or self.input_dropout) or self.normalisation != "none"
 
 
 @dataclass(frozen=True)
