@@ -1,5 +1,9 @@
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point
+from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, convert_dropout as convert_dropout
+from .layers.modal_objective import ModalObjective as ModalObjective
+from .layers.normalisation import BatchNorm as BatchNorm, normalisation as normalisation
+from .layers.regularised_mlp import RegularisedMLP as RegularisedMLP
 from .layers.weight_normalisation import (
     data_dependent_start as data_dependent_start,
     weight_norm_gradients as weight_norm_gradients,
@@ -11,10 +15,6 @@ from .layers.whitening import (
     inverse_square_root as inverse_square_root,
     newton_schulz as newton_schulz,
 )
-from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, convert_dropout as convert_dropout
-from .layers.modal_objective import ModalObjective as ModalObjective
-from .layers.normalisation import BatchNorm as BatchNorm, normalisation as normalisation
-from .layers.regularised_mlp import RegularisedMLP as RegularisedMLP
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out
@@ -52,15 +52,15 @@ from .statistics.buffers import (
     set_batch_norm_buffers as set_batch_norm_buffers,
     torch_buffers as torch_buffers,
 )
+from .statistics.feature_normalisation import (
+    dropout_variance as dropout_variance,
+    normalise_features as normalise_features,
+    normalise_features_gradient as normalise_features_gradient,
+    rectified_moments as rectified_moments,
+)
 from .statistics.recalibration import recalibrate as recalibrate
 from .statistics.running_averages import (
     pooled_moments as pooled_moments,
     running_average as running_average,
     running_law as running_law,
-)
-from .statistics.feature_normalisation import (
-    dropout_variance as dropout_variance,
-    rectified_moments as rectified_moments,
-    normalise_features as normalise_features,
-    normalise_features_gradient as normalise_features_gradient,
 )

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
+
+from ..layers.normalisation import BatchNorm
+from ..layers.running_statistics import batch_norms
 
 
 class Buffers(NamedTuple):
@@ -16,22 +18,6 @@ class Buffers(NamedTuple):
 
     mean: Float[Array, " channels"]
     variance: Float[Array, " channels"]
-
-
-def is_batch_norm(node: Any) -> bool:
-    """Whether a node of a network is a batch normalisation: `is_leaf` of jax.tree.map over a network."""
-    return isinstance(node, eqx.nn.BatchNorm)
-
-
-def batch_norms(net: PyTree) -> dict[str, eqx.nn.BatchNorm]:
-    """Every batch normalisation of a network under its path, in the order of the tree.
-
-    >>> net = eqx.nn.Sequential([eqx.nn.Identity(), eqx.nn.BatchNorm(3, "batch", mode="batch")])
-    >>> list(batch_norms(net))
-    ['layers[1]']
-    """
-    nodes = jax.tree_util.tree_leaves_with_path(net, is_leaf=is_batch_norm)
-    return {jax.tree_util.keystr(path).lstrip("."): node for path, node in nodes if is_batch_norm(node)}
 
 
 def batch_norm_buffers(net: PyTree, state: eqx.nn.State) -> dict[str, Buffers]:
@@ -113,6 +99,8 @@ def _unbiased(function: str, rows: int) -> float:
 
 
 def _read(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Buffers:
+    if isinstance(layer, BatchNorm):
+        return Buffers(*layer.statistics(state))
     if layer.mode == "ema":
         return Buffers(*state.get(layer.ema_state_index))  # type: ignore[arg-type]
     count = state.get(layer.batch_counter)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """Recalibration: the buffers of batch normalisation recomputed for the weights as they are."""
 
+import dataclasses
 from collections.abc import Hashable
 from typing import Any
 
@@ -11,7 +12,8 @@ from jaxtyping import Array, PRNGKeyArray, PyTree, Shaped
 
 from leadline._checks import require
 
-from .buffers import Buffers, batch_norm_buffers, batch_norms, is_batch_norm, set_batch_norm_buffers
+from ..layers.running_statistics import batch_norms
+from .buffers import Buffers, batch_norm_buffers, set_batch_norm_buffers
 from .running_averages import pooled_moments
 
 
@@ -55,27 +57,30 @@ def recalibrate(
     return state
 
 
-class _Measuring(eqx.Module):
+class _Measuring(eqx.nn.BatchNorm):
     """In place of a batch normalisation: puts the batch's mean and variance into its state; normalises by them too,
     or by `used` where that is given."""
 
-    layer: eqx.nn.BatchNorm
     used: Buffers | None
+
+    def __init__(self, layer: eqx.nn.BatchNorm, used: Buffers | None):
+        for field in dataclasses.fields(eqx.nn.BatchNorm):
+            setattr(self, field.name, getattr(layer, field.name))
+        self.used = used
 
     def __call__(
         self, x: Array, state: eqx.nn.State, *, key: PRNGKeyArray | None = None, inference: bool | None = None
     ) -> tuple[Array, eqx.nn.State]:
         space = tuple(range(1, x.ndim))
-        mean = lax.pmean(jnp.mean(x, space), self.layer.axis_name)
-        centred = x - _along(mean, x.ndim)
-        variance = lax.pmean(jnp.mean(centred**2, space), self.layer.axis_name)
-        index = self.layer.ema_state_index if self.layer.mode == "ema" else self.layer.batch_state_index
-        old = state.get(index)  # type: ignore[arg-type]
-        state = state.set(index, (mean.astype(old[0].dtype), variance.astype(old[1].dtype)))  # type: ignore[arg-type]
+        mean = lax.pmean(jnp.mean(x, space), self.axis_name)
+        variance = lax.pmean(jnp.mean((x - _along(mean, x.ndim)) ** 2, space), self.axis_name)
+        index = _index(self)
+        old = state.get(index)
+        state = state.set(index, (mean.astype(old[0].dtype), variance.astype(old[1].dtype)))
         centre, spread = (mean, variance) if self.used is None else self.used
-        out = (x - _along(centre, x.ndim)) / jnp.sqrt(_along(spread, x.ndim) + self.layer.eps)
-        if self.layer.channelwise_affine:
-            out = out * _along(self.layer.weight, x.ndim) + _along(self.layer.bias, x.ndim)
+        out = (x - _along(centre, x.ndim)) / jnp.sqrt(_along(spread, x.ndim) + self.eps)
+        if self.channelwise_affine:
+            out = out * _along(self.weight, x.ndim) + _along(self.bias, x.ndim)
         return out, state
 
 
@@ -85,15 +90,20 @@ def _measured(net: PyTree, state: eqx.nn.State, x: Array, used: dict[str, Buffer
     layers = batch_norms(net)
     given = iter([None] * len(layers) if used is None else used.values())
     swapped = jax.tree.map(
-        lambda node: _Measuring(node, next(given)) if is_batch_norm(node) else node, net, is_leaf=is_batch_norm
+        lambda node: _Measuring(node, next(given)) if _is_batch_norm(node) else node, net, is_leaf=_is_batch_norm
     )
     mapped: Any = eqx.nn.inference_mode(swapped)
     _, after = jax.vmap(mapped, in_axes=(0, None), out_axes=(0, None), axis_name=_axis_name(layers))(x, state)
-    found = {}
-    for name, layer in layers.items():
-        index = layer.ema_state_index if layer.mode == "ema" else layer.batch_state_index
-        found[name] = Buffers(*after.get(index))
-    return found
+    return {name: Buffers(*after.get(_index(layer))) for name, layer in layers.items()}
+
+
+def _is_batch_norm(node: Any) -> bool:
+    return isinstance(node, eqx.nn.BatchNorm)
+
+
+def _index(layer: eqx.nn.BatchNorm) -> Any:
+    """Where its running statistics are in the state."""
+    return layer.ema_state_index if layer.mode == "ema" else layer.batch_state_index
 
 
 def _axis_name(layers: dict[str, eqx.nn.BatchNorm]) -> Hashable:

@@ -20,8 +20,8 @@ def weight_normalisation(key, inputs: Int(1, 64) = 12, outputs: Int(1, 32) = 6, 
     a layer is that of the plain layer with the same w. Set once from data, γ and the bias give each unit mean 0 and
     variance 1 on the first batch. v = 0 has no direction and is refused.
 
-    $$w = \gamma \frac{v}{\|v\|}, \qquad \gamma = \frac{1}{s}, \; b = -\frac{m}{s}, \qquad m, s^2: \text{mean, variance of }
-    \frac{v^\top x}{\|v\|}$$
+    $$w = \gamma \frac{v}{\|v\|}, \qquad \gamma = \frac{1}{s}, \; b = -\frac{m}{s}, \qquad m, s^2: \text{mean and
+    variance of } \frac{v^\top x}{\|v\|}$$
 
     Assumes: every unit's output varies over the first batch.
 
@@ -50,7 +50,9 @@ def weight_normalisation(key, inputs: Int(1, 64) = 12, outputs: Int(1, 32) = 6, 
     conv = regularisation.weight_normalised(eqx.nn.Conv2d(2, 3, 3, key=key))
     images = jnp.asarray(rng.normal(size=(8, 2, 6, 6)))
     seen = np.asarray(jax.vmap(regularisation.data_dependent_start(conv, images))(images))
-    yield close(seen.var(axis=(0, 2, 3)), 1.0, "convolution started from data: variances over rows and space", rtol=1e-9)
+    yield close(
+        seen.var(axis=(0, 2, 3)), 1.0, "convolution started from data: variances over rows and space", rtol=1e-9
+    )
     before = np.asarray(jax.vmap(layer)(x))
     units = np.arange(outputs)
     points = {"as drawn": (units, before.std(axis=0)), "started from data": (units, out.std(axis=0))}
@@ -59,7 +61,9 @@ def weight_normalisation(key, inputs: Int(1, 64) = 12, outputs: Int(1, 32) = 6, 
 
 
 @claim(sources=("eth",), shows=("regularisation.weight_norm_gradients",))
-def weight_norm_gradients(key, inputs: Int(2, 100) = 10, outputs: Int(1, 20) = 4, length: Real(0.01, 100.0, log=True) = 2.0):
+def weight_norm_gradients(
+    key, inputs: Int(2, 100) = 10, outputs: Int(1, 20) = 4, length: Real(0.01, 100.0, log=True) = 2.0
+):
     r"""Gradients of weight normalisation.
 
     With w = γv/‖v‖, the gradient in γ is that in w along v, and the gradient in v is that in w without its part along
@@ -101,7 +105,9 @@ def weight_norm_gradients(key, inputs: Int(2, 100) = 10, outputs: Int(1, 20) = 4
 
 
 @claim(sources=("eth",), shows=("regularisation.weight_norm_gradients",))
-def weight_norm_growth(key, inputs: Int(2, 50) = 10, num_steps: Int(5, 300) = 100, step_size: Real(0.01, 10.0, log=True) = 1.0):
+def weight_norm_growth(
+    key, inputs: Int(2, 50) = 10, num_steps: Int(5, 300) = 100, step_size: Real(0.01, 10.0, log=True) = 1.0
+):
     r"""The vectors of weight normalisation only grow.
 
     The gradient in v is orthogonal to v, so that a step of gradient descent adds its squared length to that of v: the
@@ -262,6 +268,8 @@ def weight_norm_equals_batch_norm(
         off.append(np.mean(np.abs(batch - weight), axis=0).mean())
     off = np.array(off)
     yield at_least(off[1:], off[:-1], "mean deviation of the outputs, against that at a smaller condition number")
-    title = f"On white inputs the two agree; at condition number {condition:.3g} they differ by {off[-1]:.2g} on average"
+    title = (
+        f"On white inputs the two agree; at condition number {condition:.3g} they differ by {off[-1]:.2g} on average"
+    )
     axes = "condition number of the inputs' covariance", "mean |BN − WN| of the outputs"
     yield figure.curves(title, *axes, log="x", points={"200 random w": (grid, off)})

@@ -1,7 +1,9 @@
-"""Equinox layers and networks with a state, on a batch: what the entries on normalisation call."""
+"""Layers and networks with a state, on a batch: what the entries on normalisation call."""
 
 import equinox as eqx
 import jax
+
+from leadline import regularisation
 
 
 def on_batch(layer, state, x, *, inference=None):
@@ -11,7 +13,6 @@ def on_batch(layer, state, x, *, inference=None):
     return jax.vmap(layer, in_axes=(0, None), out_axes=(0, None), axis_name="batch")(x, state)
 
 
-def batch_norm(channels, *, epsilon=1e-5, decay=0.99, affine=True):
-    """Equinox' batch normalisation over the axis "batch", with its first state."""
-    make = eqx.nn.make_with_state(eqx.nn.BatchNorm)
-    return make(channels, "batch", eps=epsilon, momentum=decay, channelwise_affine=affine, mode="batch")
+def batch_norm(channels, *, epsilon=1e-5, decay=0.99):
+    """Batch normalisation over the axis "batch", with its first state."""
+    return eqx.nn.make_with_state(regularisation.BatchNorm)(channels, eps=epsilon, momentum=decay)
