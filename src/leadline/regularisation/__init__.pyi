@@ -58,6 +58,7 @@ from .statistics.feature_normalisation import (
     normalise_features_gradient as normalise_features_gradient,
     rectified_moments as rectified_moments,
 )
+from .statistics.mode_gaps import mode_gap as mode_gap
 from .statistics.recalibration import recalibrate as recalibrate
 from .statistics.running_averages import (
     pooled_moments as pooled_moments,

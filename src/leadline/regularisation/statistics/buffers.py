@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -48,6 +49,7 @@ def set_batch_norm_buffers(net: PyTree, state: eqx.nn.State, buffers: Mapping[st
             f"set_batch_norm_buffers got buffers for {sorted(buffers)}, and the network has {sorted(layers)}; give "
             "mean and variance for each of these."
         )
+    state = jax.tree.map(lambda leaf: leaf, state)  # Equinox forbids the use of a state that was set: this is another
     for name, (mean, variance) in buffers.items():
         layer = layers[name]
         if np.shape(mean) != (layer.input_size,) or np.shape(variance) != (layer.input_size,):
