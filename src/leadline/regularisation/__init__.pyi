@@ -67,6 +67,16 @@ from .noise.virtual_examples import (
     label_changes as label_changes,
     virtual_examples as virtual_examples,
     virtual_sample_size as virtual_sample_size,
+from .layers.weight_normalisation import (
+    data_dependent_start as data_dependent_start,
+    weight_norm_gradients as weight_norm_gradients,
+    weight_normalised as weight_normalised,
+)
+from .layers.whitening import (
+    BatchWhitening as BatchWhitening,
+    fit_whitening as fit_whitening,
+    inverse_square_root as inverse_square_root,
+    newton_schulz as newton_schulz,
 )
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
@@ -114,4 +124,28 @@ from .shift.weighted_fits import (
     ImportanceWeighted as ImportanceWeighted,
     fit_weighted as fit_weighted,
     weighted_least_squares as weighted_least_squares,
+from .statistics.activation_shift import (
+    gradient_shift as gradient_shift,
+    moment_shift as moment_shift,
+    squared_mmd as squared_mmd,
+    step_landscape as step_landscape,
+)
+from .statistics.buffers import (
+    batch_norm_buffers as batch_norm_buffers,
+    from_torch_buffers as from_torch_buffers,
+    set_batch_norm_buffers as set_batch_norm_buffers,
+    torch_buffers as torch_buffers,
+)
+from .statistics.feature_normalisation import (
+    dropout_variance as dropout_variance,
+    normalise_features as normalise_features,
+    normalise_features_gradient as normalise_features_gradient,
+    rectified_moments as rectified_moments,
+)
+from .statistics.mode_gaps import mode_gap as mode_gap
+from .statistics.recalibration import recalibrate as recalibrate
+from .statistics.running_averages import (
+    pooled_moments as pooled_moments,
+    running_average as running_average,
+    running_law as running_law,
 )

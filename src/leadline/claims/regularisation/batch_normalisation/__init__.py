@@ -1,3 +1,3 @@
 """Batch normalisation."""
 
-MODULES: tuple[str, ...] = ()
+MODULES = ("forward", "gradients", "running_statistics", "rectified_inputs")

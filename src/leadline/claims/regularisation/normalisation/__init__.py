@@ -1,3 +1,3 @@
 """Normalisation by layer, group, weight and covariance."""
 
-MODULES: tuple[str, ...] = ()
+MODULES = ("feature_normalisation", "layer_normalisation", "weight_normalisation", "whitening")

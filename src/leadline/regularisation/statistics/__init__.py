@@ -1,0 +1,1 @@
+"""Statistics that normalisers use: standardised features, running averages, buffers and how they drift."""

@@ -1,0 +1,61 @@
+"""What a network with batch normalisation says with the statistics of a batch, and with its buffers."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree, Shaped
+
+from leadline._checks import require
+
+from ..layers.running_statistics import batch_norms
+
+
+class ModeGap(NamedTuple):
+    """Outputs on the same rows, dropout off in both."""
+
+    by_batch: Float[Array, "n ..."]  #: normalised by the statistics of each batch, as in training
+    by_buffers: Float[Array, "n ..."]  #: normalised by the running statistics, as in use
+
+    @property
+    def distance(self) -> Float[Array, ""]:
+        """‖by_batch − by_buffers‖ over ‖by_buffers‖."""
+        return jnp.linalg.norm(self.by_batch - self.by_buffers) / jnp.linalg.norm(self.by_buffers)
+
+
+def mode_gap(net: PyTree, state: eqx.nn.State, x: Shaped[Array, "n ..."], *, batch: int) -> ModeGap:
+    """The outputs of `net(x, state) -> (output, state)` by batches of `batch` rows, and by its buffers.
+
+    Rows that do not fill a last batch are left out of both. A distance that does not fall with `batch` says that the
+    buffers are not those of these rows: `recalibrate` gives them.
+
+    >>> from leadline.regularisation import BatchNorm
+    >>> net, state = eqx.nn.make_with_state(BatchNorm)(1)
+    >>> gap = mode_gap(net, state, jnp.array([[1.0], [3.0]]), batch=2)
+    >>> gap.by_batch.round(2).ravel().tolist(), gap.by_buffers.round(2).ravel().tolist()
+    ([-1.0, 1.0], [1.0, 3.0])
+    """
+    require("mode_gap", x=x)
+    if not 1 <= batch <= len(x):
+        raise ValueError(f"mode_gap got batch={batch} for {len(x)} rows; choose 1 to that number.")
+    quiet = eqx.nn.inference_mode(net)
+    own = jax.tree.map(
+        lambda node: eqx.nn.inference_mode(node, False) if isinstance(node, eqx.nn.BatchNorm) else node,
+        quiet,
+        is_leaf=lambda node: isinstance(node, eqx.nn.BatchNorm),
+    )
+    names = {layer.axis_name for layer in batch_norms(net).values()}
+    if len(names) != 1:
+        raise ValueError(
+            f"mode_gap got batch normalisations over {len(names)} axes; it needs one name for all of them."
+        )
+    whole = len(x) // batch
+    used = x[: whole * batch].reshape(whole, batch, *x.shape[1:])
+
+    def outputs(network: PyTree, rows: Array) -> Array:
+        run = jax.vmap(network, in_axes=(0, None), out_axes=(0, None), axis_name=names.copy().pop())
+        return run(rows, state)[0]
+
+    by_batch, by_buffers = (jax.lax.map(lambda rows, n=network: outputs(n, rows), used) for network in (own, quiet))
+    return ModeGap(*(out.reshape(whole * batch, *out.shape[2:]) for out in (by_batch, by_buffers)))
