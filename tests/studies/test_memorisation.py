@@ -94,7 +94,7 @@ def test_a_network_that_keeps_random_labels_has_memorised():
         ({"test_right": None}, "Without", None),
         (
             {"train_right": 0.99, "test_interval": exact_interval(45, 60, confidence=0.999)},
-            "NotApplicable of what it knows",
+            "Part of what it knows is memory",
             0.6,
         ),
         ({"train_right": 0.97, "test_interval": exact_interval(58, 60, confidence=0.999)}, "It has learnt more", 0.25),
@@ -132,3 +132,10 @@ def test_regression_without_test_rows():
     assert card["influences"]["others"] == "training"
     assert np.allclose(card["influences"]["predicted"], card["influences"]["actual"], rtol=1e-6)  # exact for squares
     assert card.counts()["inapplicable"] >= 1
+
+
+def test_shuffled_targets_that_come_as_easily_are_remarked(subject, found):
+    own, shuffled = found.trial.own, found.trial.shuffled
+    swapped = found.trial._replace(own=shuffled, shuffled=own, own_after=None)
+    assert "finds no rule that the true targets follow" in interpret(found._replace(trial=swapped), subject).sentence
+    assert "finds no rule" not in interpret(found, subject).sentence
