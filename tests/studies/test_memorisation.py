@@ -139,3 +139,12 @@ def test_shuffled_targets_that_come_as_easily_are_remarked(subject, found):
     swapped = found.trial._replace(own=shuffled, shuffled=own, own_after=None)
     assert "finds no rule that the true targets follow" in interpret(found._replace(trial=swapped), subject).sentence
     assert "finds no rule" not in interpret(found, subject).sentence
+
+
+def test_test_rows_from_elsewhere_are_told(subject, found):
+    near = found.neighbours._replace(test_distance=found.neighbours.test_distance + 10)
+    learnt = {"train_right": 0.97, "test_interval": exact_interval(58, 60, confidence=0.999)}
+    meaning = interpret(found._replace(neighbours=near, **learnt), subject)
+    assert "not drawn as the training rows were" in meaning.sentence
+    assert meaning.weight == 0.4
+    assert "not drawn" not in interpret(found._replace(**learnt), subject).sentence

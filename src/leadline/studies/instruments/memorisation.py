@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from leadline.evidence import Comparison, Figure, at_least, at_most, mean, same_distribution, smaller
+from leadline.evidence import Comparison, Figure, Verdict, at_least, at_most, mean, same_distribution, smaller
 from leadline.generalisation import exact_interval
 from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
@@ -131,15 +131,18 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     )
     near = found.neighbours
     if near is not None:
-        yield same_distribution(
-            near.test_distance, near.train_distance, "distance to the nearest training row: test rows, training rows"
-        )
+        yield _same_distances(near)
         yield at_most(near.duplicates, 0, "test rows that are training rows")
     if found.influences is not None:
         i = found.influences
         scale = float(np.linalg.norm(i.actual))
         error = float(np.linalg.norm(i.actual - i.predicted)) / scale if scale else 0.0
         yield at_most(error, 1.0, "effect of leaving rows out, by one Newton step: error as a share", strict=True)
+
+
+def _same_distances(near: Neighbours) -> Comparison:
+    what = "distance to the nearest training row: test rows, training rows"
+    return same_distribution(near.test_distance, near.train_distance, what)
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
@@ -238,7 +241,15 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "Use more data, augmentation or regularisation.",
             change=found.train_right - found.test_right,
         )
-    return Meaning(f"It has learnt more than its rows: {seen}, {interval}; {nearest}. {fits}", 0.25)
+    learnt = f"It has learnt more than its rows: {seen}, {interval}; {nearest}. {fits}"
+    if _same_distances(near).verdict is Verdict.FAILS:
+        apart, among = (float(np.median(d)) for d in (near.test_distance, near.train_distance))
+        return Meaning(
+            f"{learnt} Test rows are not drawn as the training rows were: the nearest training row is {apart:.3g} away "
+            f"from a test row and {among:.3g} from a training row, in the median.",
+            0.4,
+        )
+    return Meaning(learnt, 0.25)
 
 
 def _regression_meaning(found: Measured, seen: str, fits: str) -> Meaning:
