@@ -1,5 +1,6 @@
 """Haiku transforms, written as its documentation writes them."""
 
+import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,8 +8,6 @@ import pytest
 from frameworks.agreement import check
 
 from leadline import as_apply
-
-hk = pytest.importorskip("haiku")
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 KEY = jax.random.PRNGKey(0)
