@@ -78,3 +78,13 @@ def test_separable_labels_are_fitted_and_the_loss_is_that_of_adam():
     assert probe.losses[0] == pytest.approx(np.log(3))
     assert probe.right[-1] == 1.0
     assert probe.row_losses.mean() == pytest.approx(probe.losses[10:].mean(), rel=1e-5)
+
+
+def test_real_targets_have_a_loss_and_no_right_answers():
+    x = np.eye(3, dtype=np.float32)
+    probe = fit_labels(
+        lambda w, x: x @ w, np.zeros(3, np.float32), lambda f, y: (f - y) ** 2, x, np.ones(3, np.float32), num_steps=3
+    )
+    assert probe.losses[0] == 1.0
+    assert probe.right is None
+    assert probe.fitted_after is None

@@ -92,3 +92,12 @@ def test_what_came_out_decides_what_is_said(linear):
     field = anatomy.SeenField("c", (3,), (1,), (0,), (2,), (0,), (2,), 0.2)
     assert "20% of the image" in anatomy.interpret(found._replace(field=field), linear).sentence
     assert anatomy.interpret(found, linear).weight == 0.2
+
+
+def test_of_integer_inputs_no_stretch_is_known():
+    tokens = np.random.default_rng(0).integers(0, 5, (30, 7))
+    card = anatomy.INSTRUMENT(as_subject((lambda p, t: p[t].mean(1), np.ones((5, 3))), (tokens, np.arange(30) % 3)))
+    assert card["lipschitz_lower"] is None
+    assert card["parameters"] == 15
+    assert "its inputs are integers" in card.meaning.sentence
+    assert any(c.unmet == "inputs are real numbers" for c in card.finding.comparisons)

@@ -119,7 +119,7 @@ def test_regression_by_a_plain_function_has_the_hessian_of_least_squares():
     np.testing.assert_allclose(found.largest_error, np.std(each, ddof=1) * np.sqrt((1 - 60 / 90) / 60), rtol=1e-6)
     comparisons = list(INSTRUMENT.compare(found, subject))
     unmet = {c.what: c.unmet for c in comparisons if c.unmet}
-    assert "class labels" in unmet["outlying eigenvalues against classes"]
+    assert "class label" in unmet["outlying eigenvalues against classes"]
     assert "known constant step" in unmet["largest Hessian eigenvalue against 2/step"]
     assert not any(str(c.verdict) == "fails" for c in comparisons)
 
@@ -188,3 +188,22 @@ def test_rules_without_such_a_limit_have_none():
 def test_other_optimisers_are_told_why_their_step_is_not_compared():
     assert "adam" in why_not_plain(TrainingHistory(optimiser="adam", step=1e-3))
     assert why_not_plain(TrainingHistory()).endswith("decay")
+
+
+def test_of_a_sequence_the_hessian_is_that_of_the_mean_over_its_positions():
+    draw = np.random.default_rng(0)
+    tokens, targets = draw.integers(0, 4, (30, 5)), draw.integers(-1, 3, (30, 5))
+    targets[:, 0] = 0  # one that counts in every row
+    table = jnp.asarray(draw.normal(size=(4, 3)))
+    subject = as_subject((lambda p, t: p[t], table), (tokens, targets))
+    assert subject.kind == "sequence"
+    card = INSTRUMENT(subject)
+    scores, counts = np.asarray(table)[tokens], (targets >= 0) / (targets >= 0).sum(1, keepdims=True) / 30
+    p = np.exp(scores) / np.exp(scores).sum(2, keepdims=True)
+    hessian = np.zeros((4, 3, 4, 3))  # p_a (δ_ab − p_b) where a token stands, by its share of the mean
+    for token, share, q in zip(tokens.ravel(), counts.ravel(), p.reshape(-1, 3), strict=True):
+        hessian[token, :, token, :] += share * (np.diag(q) - np.outer(q, q))
+    values = np.linalg.eigvalsh(hessian.reshape(12, 12))[::-1]
+    np.testing.assert_allclose(card["largest"][:4], values[:4], rtol=1e-6)
+    assert card["accuracy"] is None
+    assert any(c.what == "Fisher spectrum" and c.unmet for c in card.finding.comparisons)

@@ -15,6 +15,7 @@ from leadline.generalisation.capacity.capacity_calculator import growth_bound
 from leadline.generalisation.capacity.growth_functions import log_growth_of_network
 from leadline.generalisation.margin_bounds import linear_margin_bound
 from leadline.networks import MLP
+from leadline.studies.budget import PassCosts
 from leadline.studies.instruments.generalisation import HELD_OUT, INSTRUMENT, PAC_BAYES
 from leadline.studies.subject_making import as_subject
 
@@ -166,3 +167,14 @@ def test_regression_is_refused():
     x = rng.normal(size=(40, 3))
     subject = as_subject((lambda p, x: x @ p, jnp.ones((3, 1))), (x, x[:, :1]))
     assert "not class labels" in INSTRUMENT(subject).skipped
+
+
+def test_a_certificate_that_the_budget_does_not_allow_is_left_out_and_said():
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    subject = as_subject((lambda p, x: x @ p, jnp.ones((3, 2))), (x, (x[:, 0] > 0).astype(int)))
+    subject.budget.restore(PassCosts(1e-2, 3e-2, 1e4, 1e5, 1e8), 2**30)
+    card = INSTRUMENT(subject)
+    assert card["certificate"] is None
+    assert card.left_out == ("left out the PAC-Bayes certificate: the budget of 3 minutes does not allow it",)
+    verdicts = {c.what: str(c.verdict) for c in card.finding.comparisons}
+    assert verdicts["PAC-Bayes certificate"] == "inapplicable"

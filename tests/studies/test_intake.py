@@ -206,6 +206,8 @@ HALF = jax.tree.map(lambda v: v.astype(jnp.float16) if eqx.is_inexact_array(v) e
         (NET, (X, Y, Y[:5]), {}, "a mask of shape (5,)"),
         ((lambda p, t: p[t], jnp.asarray(EMBEDDING)), (TOKENS, np.full((40, 7), -1)), {}, "has no target that counts"),
         (NET, ([[1.0, 2.0], [3.0]], [0, 1]), {}, "are not one array"),
+        ((lambda p, x: (x - x.mean(0)) @ p, W), (X, Y), {}, "with the other rows of its batch"),
+        (type(NET), (X, Y), {}, "The model is the class MLP; call it to make a network"),
     ],
 )
 def test_what_does_not_fit_is_told_in_one_sentence(model, train, options, told):

@@ -95,7 +95,7 @@ def test_a_network_that_keeps_random_labels_has_memorised():
         ({"test_right": None}, "Without", None),
         (
             {"train_right": 0.99, "test_interval": exact_interval(45, 60, confidence=0.999)},
-            "Part of what it knows",
+            "Part of what it knows is memory",
             0.6,
         ),
         ({"train_right": 0.97, "test_interval": exact_interval(58, 60, confidence=0.999)}, "It has learnt more", 0.25),
@@ -154,3 +154,19 @@ def test_without_time_for_ten_epochs_the_order_is_left_out(subject):
     found = measure(hurried, jax.random.key(0))
     assert found.order is None
     assert "the budget allows 10 epochs of training anew" in str(found.parts)
+
+
+def test_shuffled_targets_that_come_as_easily_are_remarked(subject, found):
+    own, shuffled = found.trial.own, found.trial.shuffled
+    swapped = found.trial._replace(own=shuffled, shuffled=own, own_after=None)
+    assert "finds no rule that the true targets follow" in interpret(found._replace(trial=swapped), subject).sentence
+    assert "finds no rule" not in interpret(found, subject).sentence
+
+
+def test_test_rows_from_elsewhere_are_told(subject, found):
+    near = found.neighbours._replace(test_distance=found.neighbours.test_distance + 10)
+    learnt = {"train_right": 0.97, "test_interval": exact_interval(58, 60, confidence=0.999)}
+    meaning = interpret(found._replace(neighbours=near, **learnt), subject)
+    assert "not drawn as the training rows were" in meaning.sentence
+    assert meaning.weight == 0.4
+    assert "not drawn" not in interpret(found._replace(**learnt), subject).sentence

@@ -140,7 +140,13 @@ def test_meaning_depends_on_the_outcome(card, monkeypatch):
     assert "only larger batches" in said(0.0, critical_batch=np.inf, critical_low=0.0, critical_high=np.inf).sentence
     assert "drives the loss up" in said(0.5).sentence
     assert said(0.0, critical_low=8.0, critical_batch=20.0, critical_high=90.0).weight == 0.3
-    assert "no longer matters" in said(0.0, critical_batch=2.0, critical_low=1.0, critical_high=3.0).sentence
+    exceeded = {"critical_batch": 2.0, "critical_low": 1.0, "critical_high": 3.0}
+    assert "no longer matters" in said(0.0, **exceeded).sentence
+    assert "Use batches of about 2" in said(0.0, **exceeded).advice
+    adam = softmax_subject(step=0.1, optimiser="adam")
+    meaning = interpret(found._replace(progress=found.run._replace(losses=ends), step_known=False, **exceeded), adam)
+    assert "it was trained by adam" in meaning.sentence
+    assert not meaning.advice
 
 
 def test_a_budget_that_is_too_small_cuts_noisy_steps_and_runs_and_the_card_says_so():
@@ -154,7 +160,7 @@ def test_a_budget_that_is_too_small_cuts_noisy_steps_and_runs_and_the_card_says_
         "looks at the whole loss": 2,
         "training rows": 120,
         "vectors of Lanczos' method": 50,
-        "products of Lanczos' method": 32,
+        "products of Lanczos' method": 16,
     }
     assert len(card.left_out) == 5
     assert card["rows"] == 64

@@ -4,6 +4,7 @@
 `as_subject` takes: (model, train, test, options).
 """
 
+import importlib.util
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -152,3 +153,22 @@ def large_mlp() -> tuple:
     layers = [eqx.nn.Linear(a, b, key=k) for a, b, k in zip(sizes, sizes[1:], keys, strict=False)]
     layers = [part for layer in layers for part in (layer, eqx.nn.Lambda(jax.nn.relu))][:-1]
     return trained(eqx.nn.Sequential(layers), train, 20), train, test
+
+
+@entry
+def language_model() -> tuple:
+    x = np.random.default_rng(0).integers(0, 12, (160, 10))
+    before = np.where(np.arange(10) > 0, np.roll(x, 1, axis=1), -1)  # the word before; the first has none
+    return networks.LanguageModel(nnx.Rngs(0)), *halves(x, before, 100)
+
+
+if importlib.util.find_spec("torch"):
+
+    @entry
+    def torch_resnet() -> tuple:
+        import torch
+        from frameworks.torch_modules.zoo import ResNet
+
+        torch.manual_seed(0)
+        x, y = digits(8)
+        return ResNet(), *halves(np.repeat(x[:, None], 3, axis=1), y % 5)

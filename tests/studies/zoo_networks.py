@@ -236,3 +236,16 @@ class TokenClassifier(eqx.Module):
         x = jax.vmap(self.words)(tokens)
         x = x + jax.nn.relu(jax.vmap(self.mixer)(x))
         return self.head(x.mean(0))
+
+
+class LanguageModel(nnx.Module):
+    """Words as integers, one block of causal attention, scores of the words at every position: a sequence."""
+
+    def __init__(self, rngs, words=12, width=8):
+        self.words = nnx.Embed(words, width, rngs=rngs)
+        self.attention = nnx.MultiHeadAttention(2, width, decode=False, rngs=rngs)
+        self.head = nnx.Linear(width, words, rngs=rngs)
+
+    def __call__(self, tokens):
+        x = self.words(tokens)
+        return self.head(x + self.attention(x, mask=nnx.make_causal_mask(tokens)))

@@ -65,6 +65,8 @@ def as_apply(
 
 def _opened(network: Any, given: Any, example: Any, batched: bool | None) -> tuple[Callable, PyTree, bool]:
     """function(params, x), its parameters, and whether such networks take a batch."""
+    if isinstance(network, type):
+        raise Refused(f"The model is the class {network.__name__}; call it to make a network.")
     if is_of(network, "torch"):
         from .torch_modules.opening import open_torch
 

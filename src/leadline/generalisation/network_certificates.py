@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, PyTree
 
 from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 from leadline.data import generator
@@ -17,7 +17,7 @@ from .pac_bayes_bounds import diagonal_gaussian_kl, kl_inverse, pac_bayes_bound
 from .posterior_training import GaussianPosterior, train_posterior
 
 Network = Callable[[PyTree, Array], Float[Array, "n k"]]
-Inputs = Float[np.ndarray, "n ..."]
+Inputs = Num[np.ndarray, "n ..."]
 Labels = Int[np.ndarray, " n"]
 
 PRIOR_DEVIATIONS = 1e-4 * 1.01 ** np.arange(1158)  # up to 10; a choice among them costs ln 1158 = 7.05 nats
@@ -62,7 +62,7 @@ def network_certificate(
     prior: PyTree = None,
     confidence: float = 0.95,
     key: PRNGKeyArray,
-    test: tuple[Float[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
+    test: tuple[Num[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
     move: bool = False,
     num_steps: int = 600,
     rate: float = 2e-2,
@@ -153,7 +153,7 @@ def certify_posterior(
     prior: PyTree = None,
     prior_deviation: float | None = None,
     confidence: float = 0.95,
-    test: tuple[Float[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
+    test: tuple[Num[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
     draws: int | None = None,
     key: PRNGKeyArray,
 ) -> NetworkCertificate:
@@ -213,7 +213,7 @@ def split_certificate(
     *,
     share: float = 0.5,
     confidence: float = 0.95,
-    test: tuple[Float[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
+    test: tuple[Num[np.ndarray, "m ..."], Int[np.ndarray, " m"]] | None = None,
     num_steps: int = 600,
     draws: int | None = None,
     key: PRNGKeyArray,
@@ -263,7 +263,7 @@ class _ProbabilityOfError(eqx.Module):
 def _drawn_errors(apply, posterior, inputs, labels, draws, key) -> Float[np.ndarray, " draws"]:
     """The error of each of at least `draws` drawn networks on its own few rows."""
     rng = generator(key)
-    size, dtype = _flat(posterior.mean).size, inputs.dtype
+    size, dtype = _flat(posterior.mean).size, jnp.result_type(*jax.tree.leaves(posterior.mean))
     together = int(np.clip(_NUMBERS_AT_ONCE // size, 1, _DRAWS_TOGETHER))
     errors = []
     for _ in range(-(-draws // together)):
@@ -304,14 +304,15 @@ def _flat(params: PyTree) -> Float[np.ndarray, " p"]:
 
 
 def _checked(apply, params, inputs, labels) -> tuple[np.ndarray, np.ndarray, int]:
-    """Inputs in the parameters' precision, labels from 0 on (−1 and 1 become 0 and 1), the number of outputs."""
+    """Inputs (integers stay so), labels from 0 on (−1 and 1 become 0 and 1), the number of outputs."""
     inputs, labels = np.asarray(inputs), np.asarray(labels)
     if len(inputs) != len(labels) or labels.ndim != 1 or labels.dtype.kind not in "iu" or len(labels) < 8:
         raise ValueError(
             f"A certificate needs at least 8 rows with one class label each; got {inputs.shape} inputs and labels "
             f"{labels.shape} of {labels.dtype}."
         )
-    inputs = inputs.astype(jnp.result_type(*jax.tree.leaves(params)), copy=False)
+    if inputs.dtype.kind == "f":
+        inputs = inputs.astype(jnp.result_type(*jax.tree.leaves(params)), copy=False)
     outputs = jax.eval_shape(apply, params, jax.ShapeDtypeStruct((1, *inputs.shape[1:]), inputs.dtype)).shape[1]
     if outputs == 1:
         labels = np.where(labels == -1, 0, labels)

@@ -12,6 +12,7 @@ from leadline.evidence import Comparison, Figure
 from .subject import Subject
 
 KEPT = 4000  # numbers of one array that a report keeps
+EVERY_KIND = ("classifier", "regressor", "sequence")  # of subjects
 
 
 class Meaning(NamedTuple):

@@ -16,6 +16,9 @@ from .measurements.mode_measures import ModalSubject, modal_subject
 from .subject import Rows, Subject
 
 LANCZOS_PRODUCTS = 64  # of a short run
+FEWEST_PRODUCTS = 16
+ONE_RUN = 0.25  # of the time of curvature: there are three runs, for the largest, the least and the scaled eigenvalues
+BYTES_A_SECOND = 5e9  # that a core reads from memory
 FEWEST_ROWS = 64  # on which derivatives are taken, however dear they are
 
 
@@ -53,7 +56,7 @@ class SharedQuantities:
         """
         s = self.subject
         seconds = LANCZOS_PRODUCTS * s.budget.costs.product
-        return s.train.first(s.budget.rows("curvature", seconds, s.sample.count, part=0.5, least=FEWEST_ROWS))
+        return s.train.first(s.budget.rows("curvature", seconds, s.sample.count, part=ONE_RUN, least=FEWEST_ROWS))
 
     @cached_property
     def hessian(self) -> Operator:
@@ -65,7 +68,10 @@ class SharedQuantities:
 
     @property
     def lanczos(self) -> tuple[int, int, int]:
-        """Eigenpairs wanted, vectors held and products allowed in a Lanczos run on `hessian`; asked for each time."""
+        """Eigenpairs wanted, vectors held and products allowed in a Lanczos run on `hessian`; asked for each time.
+
+        A product costs that of the rows, and four passes over the vectors held, to which it is made orthogonal twice.
+        """
         s = self.subject
         wanted = min(max(2 * s.outputs + 2, 10), 42, s.size)
         most = max(2 * wanted + 20, 50)
@@ -73,9 +79,10 @@ class SharedQuantities:
         held = s.budget.count("curvature", "vectors of Lanczos' method", most, bytes=vector, part=0.5, least=8)
         if held < most:
             wanted = max(held // 4, 1)
-        seconds = s.budget.costs.product * self.curved_rows.count
+        passes = 4 * held * s.size * s.dtype.itemsize / BYTES_A_SECOND
+        seconds = s.budget.costs.product * self.curved_rows.count + passes
         steps = s.budget.count(
-            "curvature", "products of Lanczos' method", 400, seconds=seconds, part=0.6, least=LANCZOS_PRODUCTS // 2
+            "curvature", "products of Lanczos' method", 400, seconds=seconds, part=ONE_RUN, least=FEWEST_PRODUCTS
         )
         return wanted, held, steps
 
@@ -130,11 +137,16 @@ class SharedQuantities:
         return apply.apply if isinstance(apply, TwoScores) else apply
 
     @cached_property
-    def lipschitz(self) -> LipschitzBracket:
-        """`robustness.LipschitzBracket`: the Lipschitz constant from below and, where the network is a chain, above."""
+    def lipschitz(self) -> LipschitzBracket | None:
+        """`robustness.LipschitzBracket`: the Lipschitz constant from below and, where the network is a chain, above.
+
+        None where inputs are integers, by which nothing is differentiated.
+        """
         from leadline.robustness import lipschitz_bracket
 
         s, found = self.subject, self.dissection
+        if s.integer_inputs:
+            return None
         return lipschitz_bracket(
             found.chain, s.apply, s.params, s.sample.inputs, key=s.key("lipschitz"), why=found.why_no_chain
         )

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from leadline._messages import reason
 from leadline.evidence import BadInput
 from leadline.frameworks.network import Network
 from leadline.frameworks.with_state import WithState
@@ -24,9 +25,10 @@ from .intake.class_labels import numbered
 from .intake.known_past import known_past
 from .intake.positions import PositionLoss, Positions, at_positions, found_positions
 from .intake.row_checks import check_labels, check_numbers, real_targets, whole_labels
-from .subject import Rows, Subject, TrainingHistory
+from .subject import TOGETHER, Rows, Subject, TrainingHistory
 
 FEWEST = 20  # training rows of a study
+SAME = 1e-4  # of the largest output: what rounding may change
 
 
 class TwoScores(eqx.Module):
@@ -108,7 +110,7 @@ def as_subject(
         seed,
         labels.classes,
         where and where.shape,
-        f"as {fit.arranged.axes or fit.arranged.shape or 'given'}, output {_chosen(select)}",
+        _taken(fit, select),
         None if _module(model) is None else model,
     )
     _check_outputs(subject)
@@ -173,8 +175,12 @@ def _module(model: Any) -> Any:
     return None if inspect.isfunction(module) else module
 
 
-def _chosen(select: Select) -> str:
-    return getattr(select, "__qualname__", repr(select)) if callable(select) else str(select)
+def _taken(fit: Fitted, select: Select) -> str:
+    """How the network takes its inputs, and which of its outputs, where they are not as they were given."""
+    axes, shape = fit.arranged.axes, fit.arranged.shape
+    order = f"inputs with their axes in the order {axes}" if axes else f"inputs in the shape {shape}" if shape else ""
+    name = getattr(select, "__qualname__", repr(select)) if callable(select) else select
+    return ", ".join(filter(None, [order, "" if select is None else f"output {name}"]))
 
 
 def _start(start: Any, fit: Fitted, inputs: np.ndarray) -> PyTree:
@@ -193,9 +199,24 @@ def _start(start: Any, fit: Fitted, inputs: np.ndarray) -> PyTree:
 
 
 def _check_outputs(subject: Subject) -> None:
-    scores = subject.train_scores
+    """The network computes the outputs of all training rows, finite numbers, each row's from that row alone."""
+    try:
+        scores = subject.train_scores
+    except Exception as error:  # whatever a user's network raises on more rows than it was tried on
+        raise BadInput(
+            f"The network does not give the outputs of {subject.train.count} training rows: {reason(error)}."
+        ) from None
     if not np.isfinite(scores).all():
         row = int(np.argwhere(~np.isfinite(scores))[0][0])
         raise BadInput(
             f"The network's output is not finite for training row {row}; look for overflow or NaN among its weights."
+        )
+    others = subject.train.inputs[:TOGETHER].copy()
+    kept = (len(others) + 1) // 2
+    others[kept:] = others[0]
+    moved = float(np.abs(subject.scores(others)[:kept] - scores[:kept]).max())
+    if moved > SAME * float(np.abs(scores).max()):
+        raise BadInput(
+            f"The outputs of a row change by {moved:.2g} with the other rows of its batch, as where a layer normalises "
+            "by the batch; give a network in inference mode, whose rows do not depend on one another."
         )

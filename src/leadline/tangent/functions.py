@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Num, PyTree
 
 from leadline._checks import require_numbers
 from leadline._shapes import output_shape
@@ -14,7 +14,7 @@ from leadline.frameworks.network import Apply, ExampleFunction, of_example
 
 def checked_function(
     apply: Apply, params: PyTree, x: Any, *, what: str = "x1"
-) -> tuple[ExampleFunction, Float[Array, "n ..."], tuple[int, ...]]:
+) -> tuple[ExampleFunction, Num[Array, "n ..."], tuple[int, ...]]:
     """f of one example, the inputs as an array, and the shape of one output; refuses what has no tangent kernel."""
     leaves = jax.tree_util.tree_leaves_with_path(params)
     if not leaves:
@@ -46,6 +46,6 @@ def checked_function(
     return f, x, tuple(out.shape)
 
 
-def outputs_at(apply: Apply, params: PyTree, x: Float[Array, "n ..."]) -> Float[Array, "n c"]:
+def outputs_at(apply: Apply, params: PyTree, x: Num[Array, "n ..."]) -> Float[Array, "n c"]:
     """The outputs of every row of x, flattened: (n, C)."""
     return apply(params, x).reshape(len(x), -1)

@@ -13,7 +13,9 @@ from frameworks.torch_modules.zoo import GPT, made
 from torch import nn
 
 from leadline import as_apply
+from leadline.evidence import BadInput
 from leadline.networks.dissection import dissect
+from leadline.studies import as_subject
 
 X = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
 
@@ -132,16 +134,16 @@ def test_dissection_finds_the_layers(name, layers, chain):
 class Fixed(nn.Module):
     """Takes as many rows as it was written for."""
 
-    def __init__(self):
+    def __init__(self, rows):
         super().__init__()
-        self.linear = nn.Linear(4, 3)
+        self.linear, self.rows = nn.Linear(4, 3), rows
 
     def forward(self, x):
-        return self.linear(x).view(5, 3)
+        return self.linear(x).view(self.rows, 3)
 
 
 def test_a_network_of_one_batch_size_says_so_at_another():
-    apply, params = as_apply(Fixed(), X)
+    apply, params = as_apply(Fixed(5), X)
     assert apply(params, X).shape == (5, 3)
     with pytest.raises(ValueError, match="takes 5 rows only, and 2 were given"):
         apply(params, X[:2])
@@ -201,6 +203,30 @@ def test_what_has_no_such_form_is_refused_in_a_sentence(name):
         as_apply(make(), X)
     assert str(refusal.value).endswith(".")
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["dropout", "statistics", "unknown", "branch", "changes", "half", "inputs"])
+@pytest.mark.filterwarnings("ignore")
+def test_a_study_is_refused_with_the_same_sentence_and_nothing_else_is_printed(name, capsys):
+    make, _ = REFUSED[name]
+    with pytest.raises(ValueError) as refusal:
+        as_apply(make(), X)
+    with pytest.raises(BadInput) as mistake:
+        as_subject(make(), (np.ones((30, 4), np.float32), np.arange(30) % 3))
+    assert str(mistake.value) == str(refusal.value)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_study_says_which_shapes_it_saw_and_which_the_weights_have():
+    with pytest.raises(BadInput) as mistake:
+        as_subject(nn.Linear(7, 3), (np.ones((30, 4), np.float32), np.arange(30) % 3))
+    assert str(mistake.value).startswith("The network does not take inputs of shape (4,) (")
+    assert "its weights have the shapes (3, 7): give inputs" in str(mistake.value)
+
+
+def test_a_study_of_a_network_of_one_batch_size_is_refused():
+    with pytest.raises(BadInput, match="takes 3 rows only, and 30 were given"):
+        as_subject(Fixed(3), (np.ones((30, 4), np.float32), np.arange(30) % 3))
 
 
 def test_without_an_example_it_is_asked_for():

@@ -1,15 +1,17 @@
 """torch.export with a batch of any size: what has a name in our table stays whole, all else is decomposed."""
 
 import copy
+import io
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from ..checks import Refused
 from .names import name_of, overload_name
 from .refusals import first_line, refuse_example, refuse_export
 from .table import known_name
@@ -30,7 +32,7 @@ def copied(network: Any) -> Any:
     try:
         return copy.deepcopy(network, memo).eval()
     except Exception as error:
-        raise ValueError(
+        raise Refused(
             f"The PyTorch network cannot be copied ({first_line(error)}); give one that copy.deepcopy takes."
         ) from error
 
@@ -107,7 +109,7 @@ def _decompositions() -> Any:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """No fused kernels, no warnings and no log lines of the export, and the state of PyTorch left as it was."""
+    """No fused kernels, no warnings, log lines or graphs on stderr, and the state of PyTorch left as it was."""
     import torch
 
     fast = torch.backends.mha.get_fastpath_enabled()
@@ -115,7 +117,7 @@ def _quietly() -> Iterator[None]:
     try:
         torch.backends.mha.set_fastpath_enabled(False)
         logging.disable(logging.ERROR)
-        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
+        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ..checks import kind_of
+from ..checks import Refused, kind_of
 from .exporting import copied, example_rows, exported
 from .program import TorchFunction
 from .reading import changed_buffers, only_rows, read_program
@@ -23,12 +23,12 @@ def open_torch(network: Any, given: Any, example: Any, batched: bool = True) -> 
     network = _unwrapped(network)
     check_module(network)
     if given is not None and not isinstance(given, Mapping):
-        raise ValueError(
+        raise Refused(
             "A PyTorch module comes alone or with a state_dict, (module, state_dict); here it is with "
             f"{kind_of(given)}."
         )
     if example is None:
-        raise ValueError(
+        raise Refused(
             f"The network, {kind_of(network)}, is a PyTorch module, which is read by tracing it; give a batch of its "
             "inputs too, as_apply(module, example)."
         )

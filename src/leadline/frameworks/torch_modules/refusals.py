@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..checks import kind_of, refuse_more, required_arguments
+from ..checks import Refused, kind_of, refuse_more, required_arguments
 
 _RANDOM = (
     "alpha_dropout",
@@ -33,17 +33,17 @@ def check_module(network: Any) -> None:
     import torch
 
     if isinstance(network, torch.jit.ScriptModule):
-        raise ValueError(
+        raise Refused(
             f"The network, {kind_of(network)}, is compiled by TorchScript, which torch.export does not read; give the "
             "Python module that it was made of with its weights, (module, scripted.state_dict())."
         )
     if not isinstance(network, torch.nn.Module):
         what = "a tensor" if isinstance(network, torch.Tensor) else kind_of(network)
-        raise ValueError(f"The model is {what} of PyTorch, not a network; give a torch.nn.Module.")
+        raise Refused(f"The model is {what} of PyTorch, not a network; give a torch.nn.Module.")
     for name, tensor in (*network.named_parameters(), *network.named_buffers()):
         _check_tensor(name, tensor)
     if not any(p.dtype.is_floating_point for p in network.parameters()):
-        raise ValueError(f"The network, {kind_of(network)}, has no floating-point parameters; give one that has some.")
+        raise Refused(f"The network, {kind_of(network)}, has no floating-point parameters; give one that has some.")
     try:
         wanted = required_arguments(network.forward)
     except (TypeError, ValueError):  # a forward pass without a signature
@@ -55,20 +55,20 @@ def _check_tensor(name: str, tensor: Any) -> None:
     import torch
 
     if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
-        raise ValueError(f"{name} of the PyTorch network has no shape yet; call the network once with a batch first.")
+        raise Refused(f"{name} of the PyTorch network has no shape yet; call the network once with a batch first.")
     if tensor.device.type != "cpu":
-        how = "give a network with values, as from load_state_dict" if tensor.device.type == "meta" else "call .cpu()"
-        raise ValueError(f"{name} of the PyTorch network is on the device {tensor.device}; {how} first.")
+        how = "give a network that has values" if tensor.device.type == "meta" else "call .cpu() on it first"
+        raise Refused(f"{name} of the PyTorch network is on the device {tensor.device}; {how}.")
     if tensor.layout != torch.strided or tensor.is_quantized:
         kind = "quantised" if tensor.is_quantized else "sparse"
-        raise ValueError(f"{name} of the PyTorch network is {kind}; give a network with plain dense arrays.")
+        raise Refused(f"{name} of the PyTorch network is {kind}; give a network with plain dense arrays.")
     if tensor.dtype.is_complex:
-        raise ValueError(
+        raise Refused(
             f"{name} of the PyTorch network is {tensor.dtype}; complex networks are not taken: keep real and imaginary "
             "parts as two parameters."
         )
     if tensor.dtype.is_floating_point and tensor.element_size() < 4:
-        raise ValueError(
+        raise Refused(
             f"{name} of the PyTorch network is {tensor.dtype}, half precision; call .float() on the network first."
         )
 
@@ -82,12 +82,12 @@ def check_operation(node: Any, name: str) -> None:
     noisy = noisy or ("rrelu" in alone and arguments.get("training"))
     noisy = noisy or (arguments.get("train") and arguments.get("dropout"))  # between recurrent layers
     if noisy:
-        raise ValueError(
+        raise Refused(
             f"The PyTorch network is random in evaluation mode too: {alone} in {layer_of(node)}; make it depend on "
             "self.training (F.dropout(x, p, self.training))."
         )
     if alone in _BATCH_STATISTICS or (alone == "batch_norm" and arguments.get("training")):
-        raise ValueError(
+        raise Refused(
             f"The PyTorch network normalises by the statistics of the batch, in {layer_of(node)}, so that a row's "
             "outputs depend on the other rows; keep running statistics (track_running_stats=True), or use group norm."
         )
@@ -112,7 +112,7 @@ def layer_of(node: Any) -> str:
 def refuse_unknown(unknown: Mapping[str, str]) -> None:
     if unknown:
         listed = ", ".join(f"{name.removesuffix('.default')} in {layer}" for name, layer in unknown.items())
-        raise ValueError(
+        raise Refused(
             f"The PyTorch network has operations that are not known here: {listed}; put others in their place, or "
             f"{IN_JAX}."
         )
@@ -120,7 +120,7 @@ def refuse_unknown(unknown: Mapping[str, str]) -> None:
 
 def refuse_changes(names: list[str]) -> None:
     if names:
-        raise ValueError(
+        raise Refused(
             f"The PyTorch network changes {', '.join(names)} at every call, so that it is no function of its inputs; "
             "let it do so only in training mode."
         )
@@ -133,15 +133,15 @@ def refuse_example(network: Any, example: Any, error: Exception) -> ValueError:
     )
 
 
-def refuse_export(network: Any, error: Exception) -> ValueError:
+def refuse_export(network: Any, error: Exception) -> Refused:
     words = f"{type(error).__name__} {error}"
     depends = "data-dependent" in words.lower() or "DataDependent" in words or "control flow" in words.lower()
     if depends:
-        return ValueError(
+        return Refused(
             f"The forward pass of {kind_of(network)} branches on values that it computes (data-dependent control "
             f"flow); write both sides with torch.where, or {IN_JAX}."
         )
-    return ValueError(
+    return Refused(
         f"torch.export cannot read the forward pass of {kind_of(network)} ({first_line(error)}); write it with "
         f"operations on tensors alone, or {IN_JAX}."
     )

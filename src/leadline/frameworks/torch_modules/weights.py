@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..checks import kind_of
+from ..checks import Refused, kind_of
 from .exporting import copied
 from .refusals import first_line
 
@@ -30,13 +30,13 @@ def with_weights(module: Any, weights: Path | Mapping) -> Any:
     missing = [name for name in missing if name not in counts]
     if missing or strange:
         parts = [f"lacks {_listed(missing)}"] * bool(missing) + [f"has {_listed(strange)} more"] * bool(strange)
-        raise ValueError(
+        raise Refused(
             f"The weights in {place} are not those of {kind_of(module)}: it {' and '.join(parts)}; give the state_dict "
             "of this architecture."
         )
     for name, tensor in found.items():
         if tensor.shape != own[name].shape:
-            raise ValueError(
+            raise Refused(
                 f"{name} in {place} has shape {tuple(tensor.shape)}, and the network's has {tuple(own[name].shape)}; "
                 "give the weights of this architecture."
             )
@@ -49,7 +49,7 @@ def read_weights(path: Path) -> Mapping[str, Any]:
     import torch
 
     if not path.is_file():
-        raise ValueError(f"There is no file {path}; give a .safetensors, .pt or .pth file with a state_dict.")
+        raise Refused(f"There is no file {path}; give a .safetensors, .pt or .pth file with a state_dict.")
     try:
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file
@@ -57,12 +57,12 @@ def read_weights(path: Path) -> Mapping[str, Any]:
             return load_file(path)
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise ValueError(
+        raise Refused(
             f"{path.name} cannot be read as weights ({first_line(error)}); save them with torch.save("
             "network.state_dict(), path) or as safetensors: nothing else is unpickled."
         ) from error
     if not isinstance(loaded, Mapping):
-        raise ValueError(f"{path.name} holds {kind_of(loaded)}, not a state_dict; save network.state_dict().")
+        raise Refused(f"{path.name} holds {kind_of(loaded)}, not a state_dict; save network.state_dict().")
     return loaded
 
 
@@ -75,7 +75,7 @@ def _unwrapped(found: Mapping[str, Any], place: str) -> dict[str, Any]:
             break
     tensors = {str(n): torch.as_tensor(v) for n, v in found.items() if hasattr(v, "shape")}
     if not tensors or len(tensors) < len(found):
-        raise ValueError(
+        raise Refused(
             f"{place[0].upper()}{place[1:]} is no state_dict of names and tensors; give network.state_dict(), or a "
             "file that holds it."
         )

@@ -17,16 +17,18 @@ from leadline.training import RowLosses, scan_steps
 class LabelProbe(NamedTuple):
     """Mean loss and share of right answers before every step, and each row's mean loss over the second half of them.
 
-    Right answers are largest scores that are the label's; nan where targets are not labels.
+    Right answers are largest scores that are the label's; None where targets are not labels.
     """
 
     losses: Float[np.ndarray, " steps"]
-    right: Float[np.ndarray, " steps"]
+    right: Float[np.ndarray, " steps"] | None
     row_losses: Float[np.ndarray, " n"]
 
     @property
     def fitted_after(self) -> int | None:
-        """The first step at which every row is right."""
+        """The first step at which every row is right; None where that never is."""
+        if self.right is None:
+            return None
         done = np.flatnonzero(self.right == 1.0)
         return int(done[0]) if done.size else None
 
@@ -35,7 +37,7 @@ def fit_labels(
     apply: Callable[[PyTree, Array], Array],
     params: PyTree,
     criterion: Callable[[Array, Array], Array],
-    inputs: Float[np.ndarray, "n ..."],
+    inputs: Num[np.ndarray, "n ..."],
     targets: Num[np.ndarray, "n ..."],
     *,
     num_steps: int = 200,
@@ -54,17 +56,17 @@ def fit_labels(
     found = _fit(
         PatchConvolutions(apply), params, criterion, jnp.asarray(inputs), jnp.asarray(targets), rate, num_steps
     )
-    return LabelProbe(*(np.asarray(f, float) for f in found))
+    return LabelProbe(*(None if f is None else np.asarray(f, float) for f in found))
 
 
 @eqx.filter_jit
-def _fit(apply, params, criterion, x, y, rate, steps) -> tuple[Array, Array, Array]:
+def _fit(apply, params, criterion, x, y, rate, steps) -> tuple[Array, Array | None, Array]:
     labels = y.ndim == 1 and jnp.issubdtype(y.dtype, jnp.integer)
 
     def losses(p, late, key, total):
         outputs = apply(p, x)
         rows = criterion(outputs, y)
-        right = jnp.mean(jnp.argmax(outputs, 1) == y) if labels else jnp.nan
+        right = jnp.mean(jnp.argmax(outputs, 1) == y) if labels else None
         return RowLosses(rows, aux=right), total + late * rows
 
     late = jnp.arange(steps) >= steps // 2

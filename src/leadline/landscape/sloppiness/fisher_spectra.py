@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Num, PyTree
 
 Rows = Float[np.ndarray | Array, "m p"]
 
@@ -106,7 +106,7 @@ def gaussian_root_jacobian(
 
 
 def softmax_root_jacobian(
-    apply: Callable[[PyTree, Array], Array], params: PyTree, inputs: Float[np.ndarray | Array, "n ..."]
+    apply: Callable[[PyTree, Array], Array], params: PyTree, inputs: Num[np.ndarray | Array, "n ..."]
 ) -> Float[np.ndarray, "m p"]:
     """The rows √(s_c/n) (J_c − Σ_b s_b J_b) of a classifier with logits apply(params, inputs) (n, C), s their softmax:
     RᵀR = (1/n) Σᵢ Jᵢᵀ (diag sᵢ − sᵢsᵢᵀ) Jᵢ. C rows a sample, of rank C − 1.
@@ -139,7 +139,7 @@ def softmax_root_rows(
 
 
 def output_jacobian(
-    apply: Callable[[PyTree, Array], Array], params: PyTree, inputs: Float[np.ndarray | Array, "n ..."]
+    apply: Callable[[PyTree, Array], Array], params: PyTree, inputs: Num[np.ndarray | Array, "n ..."]
 ) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, "n k p"]]:
     """Outputs apply(params, inputs) (n, k) and the Jacobian of each in the p flat parameters.
 

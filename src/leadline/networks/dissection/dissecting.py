@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Num, PyTree
 
 from leadline.differentiation.programs.traced_program import Step
 
@@ -66,7 +66,7 @@ class Dissection:
             return None
         return find_chain(self.network, self.layers, params, self.kept.recognised)[0]
 
-    def values(self, params: PyTree, inputs: Float[Array | np.ndarray, "n ..."]) -> tuple[Float[Array, "n size"], ...]:
+    def values(self, params: PyTree, inputs: Num[Array | np.ndarray, "n ..."]) -> tuple[Float[Array, "n size"], ...]:
         """The pre-activations of every layer (after scale and bias), flattened, for a batch."""
         return _values(self.kept, params, jnp.asarray(inputs))
 

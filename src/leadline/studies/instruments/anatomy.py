@@ -9,7 +9,7 @@ from jaxtyping import PRNGKeyArray, PyTree
 from leadline.evidence import Comparison, Figure, at_least, at_most, close
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable, plainly
+from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
 from ..measurements.image_fields import SeenField, seen_field
 from ..subject import Subject
 
@@ -34,10 +34,9 @@ class Measured(NamedTuple):
     """Layers and sums: `parameters` stored, `in_layers`, `in_others` (in none) and `unused` (names without effect).
 
     `flops` are operations of one example, forwards: 2 per multiply-add of the layers (`layer_flops`) and about one per
-    number for the rest. `chain` says whether the network is a chain of layers, else
-    `why_no_chain`. `lipschitz_lower`, `lipschitz_upper`: bracket of the Euclidean Lipschitz constant, `factors` by
-    layer; `spectral_norm` is that of a single dense layer. `sensitivity`: |derivative| of the unit of `field`
-    by each input.
+    number for the rest. `chain` says whether the network is a chain of layers, else `why_no_chain`. `lipschitz_lower`,
+    `lipschitz_upper`: bracket of the Euclidean Lipschitz constant (None where inputs are integers), `factors` by layer;
+    `spectral_norm` is that of a single dense layer. `sensitivity`: |derivative| of the unit of `field` by each input.
     """
 
     layers: tuple[Layer, ...]
@@ -53,7 +52,7 @@ class Measured(NamedTuple):
     why_no_chain: str
     field: SeenField | None
     sensitivity: np.ndarray | None
-    lipschitz_lower: float
+    lipschitz_lower: float | None
     lipschitz_upper: float | None
     factors: dict[str, float]
     spectral_norm: float | None
@@ -65,14 +64,15 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     parts: list[NotApplicable] = []
     sizes = {name: int(np.size(leaf)) for name, leaf in zip(taken.network.names, _leaves(subject.params), strict=True)}
     field, seen = seen_field(subject, parts)
-    if bracket.upper is None:
-        parts.append(
-            NotApplicable("largest stretch of inputs, product of norms", f"the network is a chain ({bracket.why})")
-        )
-    single = taken.chain is not None and len(taken.chain.affine) == 1 and not taken.chain.activations
+    if bracket is None or bracket.upper is None:
+        why = "inputs are real numbers" if bracket is None else f"the network is a chain ({bracket.why})"
+        parts.append(NotApplicable("largest stretch of inputs, product of norms", why))
+    single = (
+        bracket is not None and taken.chain is not None and len(taken.chain.affine) == 1 and not taken.chain.activations
+    )
     single = single and taken.chain.affine[0].weight is not None
     factors = {}
-    if bracket.factors and taken.chain is not None:
+    if bracket is not None and bracket.factors and taken.chain is not None:
         factors = {
             taken.layers[s.layer].name: float(f)
             for s, f in zip(taken.chain, bracket.factors, strict=True)
@@ -95,8 +95,8 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         why_no_chain=taken.why_no_chain,
         field=field,
         sensitivity=seen,
-        lipschitz_lower=float(bracket.lower),
-        lipschitz_upper=None if bracket.upper is None else float(bracket.upper),
+        lipschitz_lower=None if bracket is None else float(bracket.lower),
+        lipschitz_upper=None if bracket is None or bracket.upper is None else float(bracket.upper),
         factors=factors,
         spectral_norm=_norm(taken.chain.affine[0].weight) if single else None,
         parts=tuple(parts),
@@ -199,6 +199,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters} parameters "
         f"({plainly(each)} per training row), {found.flops} operations per example"
     )
+    if found.lipschitz_lower is None:
+        return Meaning(f"The network has {size}; its inputs are integers, such as words, which it looks up.", 0.2)
     if found.lipschitz_upper is None:
         return Meaning(
             f"The network has {size}; it has no product of norms "
@@ -244,4 +246,5 @@ INSTRUMENT = Instrument(
     lambda subject: "",
     ("eth", "penn", "cam"),
     ("layer-stack-calculator", "receptive-field", "lipschitz-certificate"),
+    EVERY_KIND,
 )

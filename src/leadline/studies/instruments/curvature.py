@@ -15,7 +15,7 @@ from leadline.curvature.spectra.spectral_density import SpectralDensity
 from leadline.evidence import Comparison, Figure, at_least, at_most
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable, plainly
+from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
 from ..measurements.sloppy_spectrum import SloppySpectrum, sloppy_spectrum
 from ..subject import Rows, Subject, TrainingHistory
 
@@ -73,11 +73,11 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     from leadline.curvature.operators.row_curvatures import curvatures_by_row
 
     parts: list[NotApplicable] = []
-    shared, rows, (_, held, _) = subject.shared, subject.shared.curved_rows, subject.shared.lanczos
+    shared, rows, (_, held, most) = subject.shared, subject.shared.curved_rows, subject.shared.lanczos
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of kinks (one-sided products are what training used too) and of residuals
         h, largest = dense_if_small(shared.hessian), shared.hessian_top
-        least = h.top(1, which="smallest", max_steps=min(200, 2 * held), tolerance=1e-3, basis=held)
+        least = h.top(1, which="smallest", max_steps=min(200, 2 * held, most), tolerance=1e-3, basis=held)
         g = curvature.gauss_newton(subject.apply, subject.criterion, subject.params, *rows, batch=256)
     top = largest.vectors[0]
     probes, num_steps = _density_products(subject)
@@ -87,7 +87,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     seen = 1 - rows.count / subject.train.count
     error = float(np.std(bends, ddof=1)) * (seen / rows.count) ** 0.5
     loss, norm, scatter = _gradient(subject, rows)
-    relative = relative_sharpness(shared.hessian, subject.params, min(held, 50))
+    relative = relative_sharpness(shared.hessian, subject.params, min(held, 50), min(200, most))
     sloppy = sloppy_spectrum(subject)
     if isinstance(sloppy, NotApplicable):
         parts.append(sloppy)
@@ -97,7 +97,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     if stable is None:
         parts.append(NotApplicable("largest Hessian eigenvalue against 2/step", why_not_plain(past)))
     if _accuracy(subject) is None:
-        parts.append(NotApplicable("outlying eigenvalues against classes", "the targets are class labels"))
+        parts.append(NotApplicable("outlying eigenvalues against classes", "each row has one class label"))
     sure = max(int(np.sum(np.cumprod(largest.converged))), 1)
     return Measured(
         rows=rows.count,
@@ -130,7 +130,7 @@ def _density_products(subject: Subject) -> tuple[int, int]:
     num_steps = 40 if subject.size <= SMALL else 20
     seconds = subject.budget.costs.product * subject.shared.curved_rows.count
     products = subject.budget.count(
-        "curvature", "products for the density", 8 * num_steps, seconds=seconds, part=0.3, least=16
+        "curvature", "products for the density", 8 * num_steps, seconds=seconds, part=0.2, least=16
     )
     return (
         (8, num_steps) if products == 8 * num_steps else (max(products // num_steps, 2), min(num_steps, products // 2))
@@ -197,7 +197,7 @@ def _mean_gradient(losses: Callable[..., Array], params: PyTree, x: Array, y: Ar
     return jax.value_and_grad(lambda p: jnp.mean(losses(p, x, y)))(params)
 
 
-def relative_sharpness(h: Operator, params: PyTree, basis: int = 50) -> tuple[float, float]:
+def relative_sharpness(h: Operator, params: PyTree, basis: int = 50, max_steps: int = 200) -> tuple[float, float]:
     """λ_max(|w|H|w|) with its residual."""
     import warnings
 
@@ -211,7 +211,7 @@ def relative_sharpness(h: Operator, params: PyTree, basis: int = 50) -> tuple[fl
         scaled = curvature.DenseOperator(jnp.asarray(size[:, None] * h.dense() * size))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the residual says it
-        found = curvature.top(scaled, 1, max_steps=200, tolerance=1e-3, basis=basis)
+        found = curvature.top(scaled, 1, max_steps=max_steps, tolerance=1e-3, basis=basis)
     return float(found.values[0]), float(found.residuals[0])
 
 
@@ -324,6 +324,7 @@ INSTRUMENT = Instrument(
     draw=draw,
     interpret=interpret,
     sources=("eth", "penn"),
+    kinds=EVERY_KIND,
     entries=(
         "edge-of-stability",
         "smoothness-hessian-equivalence",

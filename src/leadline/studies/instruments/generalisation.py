@@ -28,6 +28,7 @@ NUM_STEPS, RATE = 600, 2e-2  # of the posterior's fit; fewer steps are longer, u
 FASTER = 5.0  # times
 POSTERIOR_BATCH = 128  # rows of each
 WEIGHT_SECONDS = 4e-8  # a normal number for one weight, its exponential, and a step of Adam, on one core
+FEWEST = 64  # steps of the posterior, and networks drawn from it
 
 
 class Measured(NamedTuple):
@@ -154,6 +155,8 @@ def _of_layers(
 def _certificate(subject: Subject, key: PRNGKeyArray) -> tuple[NetworkCertificate | None, list[NotApplicable]]:
     test = None if subject.test is None else (subject.test.inputs, subject.test.targets)
     num_steps, draws = _affordable(subject)
+    if not num_steps:
+        return None, [NotApplicable("PAC-Bayes certificate", "the budget of the study allows to fit a posterior")]
     try:
         return generalisation.network_certificate(
             subject.apply,
@@ -173,13 +176,20 @@ def _certificate(subject: Subject, key: PRNGKeyArray) -> tuple[NetworkCertificat
 
 
 def _affordable(subject: Subject) -> tuple[int, int]:
-    """Steps in which a posterior is fitted, and networks drawn from it: 600 and 500 to 8000, or what the budget has."""
+    """Steps in which a posterior is fitted, and networks drawn from it: 600 and 500 to 8000, or what the budget has.
+
+    Both are 0 where not even the fewest of them fit into twice the time of this instrument.
+    """
     budget, costs = subject.budget, subject.budget.costs
     step = POSTERIOR_BATCH * costs.gradient + WEIGHT_SECONDS * subject.size
-    num_steps = budget.count("generalisation", "steps of the posterior", NUM_STEPS, seconds=step, part=0.6, least=64)
     draw = ROWS_A_DRAW * costs.forward + WEIGHT_SECONDS / 4 * subject.size
+    if not budget.fits("generalisation", "the PAC-Bayes certificate", seconds=FEWEST * (step + 2 * draw), part=2.0):
+        return 0, 0
+    num_steps = budget.count(
+        "generalisation", "steps of the posterior", NUM_STEPS, seconds=step, part=0.6, least=FEWEST
+    )
     most = int(np.clip(4e8 // subject.size, 500, 8000))
-    draws = budget.count("generalisation", "networks drawn", most, seconds=2 * draw, part=0.3, least=64)
+    draws = budget.count("generalisation", "networks drawn", most, seconds=2 * draw, part=0.3, least=FEWEST)
     return num_steps, draws
 
 

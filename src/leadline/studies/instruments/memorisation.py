@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from leadline.evidence import Comparison, Figure, at_least, at_most, mean, same_distribution, smaller
+from leadline.evidence import Comparison, Figure, Verdict, at_least, at_most, mean, same_distribution, smaller
 from leadline.generalisation import exact_interval
 from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
@@ -146,15 +146,18 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield at_least(found.order.lead, LEAD, what).given(found.order.clean.max() > 0.5, fits).as_empirical()
     near = found.neighbours
     if near is not None:
-        yield same_distribution(
-            near.test_distance, near.train_distance, "distance to the nearest training row: test rows, training rows"
-        )
+        yield _same_distances(near)
         yield at_most(near.duplicates, 0, "test rows that are training rows")
     if found.influences is not None:
         i = found.influences
         scale = float(np.linalg.norm(i.actual))
         error = float(np.linalg.norm(i.actual - i.predicted)) / scale if scale else 0.0
         yield at_most(error, 1.0, "effect of leaving rows out, by one Newton step: error as a share", strict=True)
+
+
+def _same_distances(near: Neighbours) -> Comparison:
+    what = "distance to the nearest training row: test rows, training rows"
+    return same_distribution(near.test_distance, near.train_distance, what)
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
@@ -261,7 +264,15 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "Use more data, augmentation or regularisation.",
             change=found.train_right - found.test_right,
         )
-    return Meaning(f"It has learnt more than its rows: {seen}, {interval}; {nearest}. {fits}", 0.25)
+    learnt = f"It has learnt more than its rows: {seen}, {interval}; {nearest}. {fits}"
+    if _same_distances(near).verdict is Verdict.FAILS:
+        apart, among = (float(np.median(d)) for d in (near.test_distance, near.train_distance))
+        return Meaning(
+            f"{learnt} Test rows are not drawn as the training rows were: the nearest training row is {apart:.3g} away "
+            f"from a test row and {among:.3g} from a training row, in the median.",
+            0.4,
+        )
+    return Meaning(learnt, 0.25)
 
 
 def _regression_meaning(found: Measured, seen: str, fits: str) -> Meaning:
@@ -304,7 +315,10 @@ def _trial_sentence(found: Measured) -> str:
             f"{trial.shuffled_after} steps, the true ones in {trial.own_after}."
         )
     reached = f"loss {trial.own.losses[-1]:.2g} with the labels and {trial.shuffled.losses[-1]:.2g} with shuffled ones"
-    return f"Fitted anew for {trial.steps} steps on {trial.rows} rows it reaches {reached}."
+    told = f"Fitted anew for {trial.steps} steps on {trial.rows} rows it reaches {reached}"
+    if trial.shuffled.losses[-1] <= trial.own.losses[-1]:
+        return f"{told}: here it finds no rule that the true targets follow and shuffled ones do not."
+    return f"{told}."
 
 
 INSTRUMENT = Instrument(

@@ -14,7 +14,7 @@ from leadline.presentation import figure
 from leadline.stochastic.moments.quadratic_floors import FloorCheck
 from leadline.stochastic.runs.short_continuations import Continuation, LossAround, SegmentDrop, tree_dot
 
-from ..instrument import Instrument, Meaning, NotApplicable, plainly
+from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
 from ..measurements.noisy_steps import RUNS, affordable, equilibrium_floor, noisy_steps, operations
 from ..subject import Subject
 from .curvature import why_not_plain
@@ -303,6 +303,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         words = (
             f"{constants}; batches of {found.batch} exceed the {critical}: they average noise that no longer matters."
         )
+        if subject.past.optimiser not in (None, "sgd"):
+            return Meaning(f"{words} That holds for plain SGD, and it was trained by {subject.past.optimiser}.", 0.3)
         advice = f"Use batches of about {max(1, round(found.critical_batch))} for the same progress per step."
         return Meaning(words, 0.5, advice, change=1 - found.critical_batch / found.batch)
     words = (
@@ -318,10 +320,11 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
 
 
 def _share_right(subject: Subject) -> float:
-    """The share of training rows whose largest score is that of their label; 0 where there are no labels."""
+    """The share of training labels that have the largest score; 0 where there are no labels."""
     if not subject.classifies:
         return 0.0
-    return float(np.mean(subject.train_scores.argmax(axis=1) == subject.train.targets))
+    scores, labels = subject.counted(subject.train_scores, subject.train)
+    return float(np.mean(scores.argmax(axis=1) == labels))
 
 
 INSTRUMENT = Instrument(
@@ -339,4 +342,5 @@ INSTRUMENT = Instrument(
     interpret=interpret,
     sources=("penn", "eth"),
     entries=("sgd-noise-floor", "gradient-noise-spectrum"),
+    kinds=EVERY_KIND,
 )

@@ -13,7 +13,7 @@ from leadline.networks.dissection.chain import Chain
 from leadline.networks.dissection.layer_moments import LayerMoments
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable
 from ..measurements.layer_laws import growth_bounds, log_slope, passed_pulls, scatter_ranges
 from ..subject import Subject
 
@@ -341,4 +341,5 @@ INSTRUMENT = Instrument(
     refuses,
     ("eth", "penn"),
     ("signal-propagation", "mean-field-gradient-slope", "activation-saturation"),
+    EVERY_KIND,
 )

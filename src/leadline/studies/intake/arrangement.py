@@ -114,17 +114,16 @@ def fitted(model: Any, inputs: np.ndarray, select: Select) -> Fitted:
                 except Refused as refusal:
                     raise BadInput(str(refusal)) from None
                 except Exception as error:  # whatever a user's network raises on inputs that it does not take
-                    first = first or reason(error)
+                    own = error.__cause__ if network is None else None  # what PyTorch said to its own network
+                    first = first or reason(own or error)
                     continue
                 checked_precision(found.params)
                 return Fitted(Arranged(found.apply, axes, shape), found.params, dtype, outputs)
         why.append(first)
     told = why[-1] if "nteger" in why[0] else why[0]
-    if told.startswith("The network, "):  # a framework's refusal, which does not depend on the shape
-        raise BadInput(f"{told.rstrip('.')}.")
     raise BadInput(
-        f"The network does not take inputs of shape {inputs.shape[1:]} ({told}); {_weights(network)}give inputs of the "
-        "shape that it was made for."
+        f"The network does not take inputs of shape {inputs.shape[1:]} ({told}); {_weights(model, network)}give inputs "
+        "of the shape that it was made for."
     )
 
 
@@ -173,11 +172,11 @@ class BatchOutputs(eqx.Module):
         return outputs
 
 
-def _weights(network: Network | None) -> str:
+def _weights(model: Any, network: Network | None) -> str:
     """What the shapes of weights say of the inputs that a network was made for."""
-    if network is None:
-        return ""
-    shapes = [tuple(leaf.shape) for leaf in jax.tree.leaves(network.params) if leaf.ndim > 1]
+    module = model[0] if type(model) is tuple else model
+    leaves = module.parameters() if network is None else jax.tree.leaves(network.params)
+    shapes = [tuple(leaf.shape) for leaf in leaves if leaf.ndim > 1]
     return f"its weights have the shapes {brief(', '.join(map(str, shapes)))}: " if shapes else ""
 
 

@@ -34,7 +34,8 @@ def log_slope(values: np.ndarray) -> float | None:
 def growth_bounds(subject: Subject, now: tuple[LayerMoments, ...], parts: list[NotApplicable]) -> tuple:
     """Gradient norm of each layer over that of the next with its bound, and the growth of the spread of values."""
     taken = subject.shared.dissection
-    factors = subject.shared.lipschitz.factors if taken.chain is not None else ()
+    bracket = subject.shared.lipschitz if taken.chain is not None else None
+    factors = () if bracket is None else bracket.factors
     if len(now) < 2:
         parts.append(NotApplicable("growth from layer to layer, product of norms", "there are two layers or more"))
         return None, None, None

@@ -30,7 +30,7 @@ def affordable(subject: Subject, batch: int, rows: int, *, draws: int, num_steps
 
 def operations(subject: Subject) -> float:
     """Floating-point operations of the outputs of the sampled rows, as the compiler counts them before it compiles."""
-    shape = jax.ShapeDtypeStruct(subject.sample.inputs.shape, subject.dtype)
+    shape = jax.ShapeDtypeStruct(subject.sample.inputs.shape, subject.sample.inputs.dtype)
     try:
         counted = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, shape).cost_analysis()
         return max(float(counted["flops"]), 1.0)

@@ -38,6 +38,8 @@ def sloppy_spectrum(subject: Subject) -> SloppySpectrum | NotApplicable:
         return NotApplicable(
             "Fisher spectrum", "the loss is the negative log likelihood of a known law (cross-entropy, squared)"
         )
+    if subject.positions is not None:
+        return NotApplicable("Fisher spectrum", "a row has one target, not one at each position")
     k, p = subject.outputs, subject.size
     rows = min(subject.sample.count, SQUARE // k, 200)
     by_jacobian = rows * k * p <= NUMBERS

@@ -69,7 +69,7 @@ def facts(about: dict[str, Any]) -> list[tuple[str, str]]:
         "loss": about["loss"],
     }
     if about.get("taken"):
-        told["taken as"] = about["taken"]
+        told["studied with"] = about["taken"]
     if about["optimiser"] or about["step"]:
         known = [
             about["optimiser"] or "",
