@@ -8,6 +8,7 @@ from leadline.evidence import Figure
 from leadline.presentation import figure
 from leadline.regularisation.arms.regulariser_comparison import ArmResult, RegulariserComparison
 
+REFERENCE = "reference run"
 _FEW = 6  # arms whose two panels stand side by side
 
 
@@ -77,7 +78,7 @@ def comparison_figure(found: RegulariserComparison, stated: dict[str, float] | N
             f"Test error, mean and standard error of {len(found.results[0].test_error)} seeds",
             "",
             "test error",
-            lines={} if not stated else {"stated": stated},
+            lines={} if stated is None else {REFERENCE: in_order(found, stated)},
             points={"measured": errors},
         ),
         figure.categories(
@@ -89,6 +90,11 @@ def comparison_figure(found: RegulariserComparison, stated: dict[str, float] | N
         ),
         columns=2 if count < _FEW else 1,
     )
+
+
+def in_order(found: RegulariserComparison, stated: dict[str, float]) -> dict[str, float]:
+    """What is stated of each arm, in the order of the arms; NaN, which is not drawn, where nothing is."""
+    return {result.arm.name: stated.get(result.arm.name, np.nan) for result in found.results}
 
 
 def _spread(values: np.ndarray) -> tuple[float, float, float]:

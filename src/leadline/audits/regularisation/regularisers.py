@@ -13,7 +13,7 @@ from leadline.regularisation import compare_regularisers, standard_arms
 from leadline.regularisation.arms.regulariser_comparison import RegulariserComparison
 
 from .comparison_directory import kept_arm
-from .comparison_record import comparison_figure
+from .comparison_record import REFERENCE, comparison_figure, in_order
 
 TRAIN, HELD, POOL = 300, 100, 797
 SEEDS = 8
@@ -98,11 +98,15 @@ def _beyond_errors(found: RegulariserComparison) -> Figure:
         ("test error less training error", None, lambda r: r.gap),
     ):
         measured = {r.arm.name: float(values(r).mean()) for r in found.results}
-        stated = {} if place is None else {"stated": {name: numbers[place] for name, numbers in STATED.items()}}
+        known = None if place is None else {name: numbers[place] for name, numbers in STATED.items()}
         least = min(measured, key=measured.__getitem__)
         panels.append(
             figure.categories(
-                f"{what.capitalize()}: least with {least}", "", what, lines=stated, points={"measured": measured}
+                f"{what.capitalize()}: least with {least}",
+                "",
+                what,
+                lines={} if known is None else {REFERENCE: in_order(found, known)},
+                points={"measured": measured},
             )
         )
     none, smoothed = found["none"], found["label smoothing 0.2"].against.difference
