@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from leadline import data
@@ -13,6 +14,7 @@ from leadline.data.sources.catalogue import image_datasets
 from leadline.frameworks.with_state import WithState
 from leadline.regularisation.arms.arm_training import MakeNetwork
 from leadline.regularisation.arms.regulariser_comparison import HIDDEN
+from leadline.regularisation.arms.seeded_rows import draw_rows
 from leadline.studies.intake.parts import Parts
 from leadline.studies.intake.tables import read_parts
 from leadline.training import recipes
@@ -68,7 +70,7 @@ def _of_recipe(path: Path, steps: int | None, hidden: list[int] | None, batch: i
     images, labels = training_images(recipe, sample)
     parts = Parts((images, labels), (sample.test_inputs, sample.test_labels))
     plain = replace(recipe.training, weight_decay=0.0, smoothing=0.0, patience=0)
-    rows = len(labels) - len(labels) // folds
+    rows = draw_rows(labels, len(sample.classes), 1, folds=folds, key=jax.random.key(0)).train
     size = min(batch or plain.batch, rows)
     each = max(rows // size, 1)
     options = {

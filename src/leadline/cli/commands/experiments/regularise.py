@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..interrupts import check
-from ..settings import finite
+from ...interrupts import check
+from ...settings import finite
 
 if TYPE_CHECKING:
     from leadline.regularisation import Arm
 
-    from ..regulariser_sources import Source
+    from ...regulariser_sources import Source
 
 
 def regularise(
