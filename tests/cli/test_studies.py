@@ -40,7 +40,7 @@ def test_bad_input_is_one_sentence(leadline, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["rates", "noise", "atlas", "paths", "sloppiness"])
+@pytest.mark.parametrize("name", ["rates", "noise", "atlas", "paths", "sloppiness", "double-descent"])
 def test_an_audit_comes_out_as_theory_says(leadline, name):
     found = leadline("audit", name, "--json")
     assert found.code == 0

@@ -46,3 +46,9 @@ def test_predictions_over_names_are_level_lines_and_measurements_points_with_the
     assert [(row["x"], row["y"]) for row in rows["tick"]] == [("a", 0.5), ("b", 2.0)]
     assert [(row["x"], row["y"]) for row in rows["point"]] == [("a", 0.1)], "zero has no place on a logarithmic axis"
     assert drawn.spec["title"]["subtitle"] == "lines: predicted, points: measured"
+
+
+def test_names_that_do_not_fit_beside_each_other_are_slanted():
+    for names, slanted in ((("none", "early stopping", "batch norm"), True), (("a", "b"), False)):
+        drawn = figure.categories("Names", "", "y", points={"measured": dict.fromkeys(names, 1.0)})
+        assert ('"labelAngle": -40' in str(drawn.spec).replace("'", '"')) is slanted

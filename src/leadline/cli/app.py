@@ -6,18 +6,18 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from .commands.advise import advise
-from .commands.audit import audit
 from .commands.book import book
 from .commands.check import check
 from .commands.cite import cite
 from .commands.claims import claims
 from .commands.data import data
+from .commands.experiments.advise import advise
+from .commands.experiments.audit import audit
+from .commands.experiments.landscape import landscape
+from .commands.experiments.regularise import regularise
+from .commands.experiments.stress import stress
 from .commands.falsify import falsify
-from .commands.landscape import landscape
-from .commands.regularise import regularise
 from .commands.serve import serve
-from .commands.stress import stress
 from .commands.study import study
 from .commands.train import Stopped, train
 from .commands.wide import wide

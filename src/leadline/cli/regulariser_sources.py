@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from leadline import data
@@ -13,6 +14,7 @@ from leadline.data.sources.catalogue import image_datasets
 from leadline.frameworks.with_state import WithState
 from leadline.regularisation.arms.arm_training import MakeNetwork
 from leadline.regularisation.arms.regulariser_comparison import HIDDEN
+from leadline.regularisation.arms.seeded_rows import draw_rows
 from leadline.studies.intake.parts import Parts
 from leadline.studies.intake.tables import read_parts
 from leadline.training import recipes
@@ -35,11 +37,17 @@ class Source(NamedTuple):
 
 
 def open_source(
-    name: str, target: str | None, steps: int | None, hidden: list[int] | None, batch: int | None, folds: int, seed: int
+    name: str,
+    target: str | None,
+    num_steps: int | None,
+    hidden: list[int] | None,
+    batch: int | None,
+    folds: int,
+    seed: int,
 ) -> Source:
     """The source of that name; BadInput, DataUnavailable or RecipeError says what is wrong with it."""
     if Path(name).suffix == ".toml":
-        return _of_recipe(Path(name), steps, hidden, batch, folds)
+        return _of_recipe(Path(name), num_steps, hidden, batch, folds)
     images = name in image_datasets()
     if images:
         found = data.load(name)
@@ -53,12 +61,12 @@ def open_source(
     if max(len(parts.train), len(parts.test)) > 2:
         raise BadInput(f"{name} has a mask beside inputs and targets; a comparison takes rows with one label each.")
     widths = list(hidden or HIDDEN)
-    options = {"num_steps": steps or NUM_STEPS, "batch": batch, "hidden": widths, "standardise": not images}
+    options = {"num_steps": num_steps or NUM_STEPS, "batch": batch, "hidden": widths, "standardise": not images}
     settings = {"data": name, "target": target, "rows": _digest(parts), **options}
     return Source(parts, options, settings)
 
 
-def _of_recipe(path: Path, steps: int | None, hidden: list[int] | None, batch: int | None, folds: int) -> Source:
+def _of_recipe(path: Path, num_steps: int | None, hidden: list[int] | None, batch: int | None, folds: int) -> Source:
     recipe = recipes.read_recipe(path)
     if hidden:
         raise BadInput(f"{path} says what network it trains; leave --hidden out, or change the recipe.")
@@ -68,11 +76,11 @@ def _of_recipe(path: Path, steps: int | None, hidden: list[int] | None, batch: i
     images, labels = training_images(recipe, sample)
     parts = Parts((images, labels), (sample.test_inputs, sample.test_labels))
     plain = replace(recipe.training, weight_decay=0.0, smoothing=0.0, patience=0)
-    rows = len(labels) - len(labels) // folds
+    rows = draw_rows(labels, len(sample.classes), 1, folds=folds, key=jax.random.key(0)).train
     size = min(batch or plain.batch, rows)
     each = max(rows // size, 1)
     options = {
-        "num_steps": steps or plain.epochs * each,
+        "num_steps": num_steps or plain.epochs * each,
         "batch": size,
         "standardise": False,
         "optimiser": recipes.build_optimiser(plain, each),

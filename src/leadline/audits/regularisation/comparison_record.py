@@ -8,6 +8,9 @@ from leadline.evidence import Figure
 from leadline.presentation import figure
 from leadline.regularisation.arms.regulariser_comparison import ArmResult, RegulariserComparison
 
+REFERENCE = "reference run"
+_FEW = 6  # arms whose two panels stand side by side
+
 
 def comparison_record(found: RegulariserComparison) -> dict[str, Any]:
     """Sizes, every arm with its numbers seed by seed, and what was left out, as `result.json` has them."""
@@ -60,8 +63,8 @@ def comparison_figure(found: RegulariserComparison, stated: dict[str, float] | N
     """
     better = [result for result in found.results if result.better]
     count = len(found.results) - 1
-    named = "no arm" if not better else f"{len(better)} of {count} arms"
-    title = f"{named.capitalize()} below the error of none after Holm's correction; least: {found.best.arm.name}"
+    named = "No arm is" if not better else f"{len(better)} of {count} arms are" if count > 1 else "The arm is"
+    title = f"{named} better than none after Holm's correction; the least error: {found.best.arm.name}"
     errors = {result.arm.name: _spread(result.test_error) for result in found.results}
     differences = {
         result.arm.name: (d.mean, d.low, d.high)
@@ -75,7 +78,7 @@ def comparison_figure(found: RegulariserComparison, stated: dict[str, float] | N
             f"Test error, mean and standard error of {len(found.results[0].test_error)} seeds",
             "",
             "test error",
-            lines={} if not stated else {"stated": stated},
+            lines={} if stated is None else {REFERENCE: in_order(found, stated)},
             points={"measured": errors},
         ),
         figure.categories(
@@ -85,8 +88,13 @@ def comparison_figure(found: RegulariserComparison, stated: dict[str, float] | N
             points={"measured": differences},
             rules={"none": ("y", 0.0)},
         ),
-        columns=1,
+        columns=2 if count < _FEW else 1,
     )
+
+
+def in_order(found: RegulariserComparison, stated: dict[str, float]) -> dict[str, float]:
+    """What is stated of each arm, in the order of the arms; NaN, which is not drawn, where nothing is."""
+    return {result.arm.name: stated.get(result.arm.name, np.nan) for result in found.results}
 
 
 def _spread(values: np.ndarray) -> tuple[float, float, float]:

@@ -13,7 +13,7 @@ from leadline.regularisation import compare_regularisers, standard_arms
 from leadline.regularisation.arms.regulariser_comparison import RegulariserComparison
 
 from .comparison_directory import kept_arm
-from .comparison_record import comparison_figure
+from .comparison_record import REFERENCE, comparison_figure, in_order
 
 TRAIN, HELD, POOL = 300, 100, 797
 SEEDS = 8
@@ -31,9 +31,9 @@ STATED = {
 BETTER = ("decay 0.03", "dropout 0.7", "early stopping", "bag of 8")  # than none, as specified
 
 
-def bench(key: PRNGKeyArray, say: Callable[[str], None]) -> Iterator[Comparison | Figure]:
+def bench(key: PRNGKeyArray, say: Callable[[str], None], seeds: int, num_steps: int) -> Iterator[Comparison | Figure]:
     """All arms on the digits: their errors beside the reference run, and which are below that of none."""
-    found = _compared(key, say)
+    found = _compared(key, say, seeds, num_steps)
     for name, (error, _, _) in STATED.items():
         measured = float(found[name].test_error.mean())
         yield close(measured, error, f"{name}: test error, reference run", atol=0.03).as_empirical()
@@ -49,28 +49,36 @@ def bench(key: PRNGKeyArray, say: Callable[[str], None]) -> Iterator[Comparison 
     yield _beyond_errors(found)
 
 
-def _compared(key: PRNGKeyArray, say: Callable[[str], None]) -> RegulariserComparison:
-    """The comparison; arms of a run that was interrupted are taken from the cache, which is empty afterwards."""
+def _digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Images and labels that seeds draw their rows from, and 1000 test images with theirs."""
     from leadline.data import digits
-    from leadline.data.sources.cache import cache_directory
 
     images, labels = digits()
     order = np.random.default_rng(0).permutation(len(labels))
     pool, test = order[:POOL], order[POOL:]
-    arms = standard_arms()
+    return images[pool], labels[pool], images[test], labels[test]
+
+
+def _compared(key: PRNGKeyArray, say: Callable[[str], None], seeds: int, num_steps: int) -> RegulariserComparison:
+    """The comparison; arms of a run that was interrupted are taken from the cache, which is empty afterwards."""
+    from leadline.data.sources.cache import cache_directory
+
+    images, labels, test_images, test_labels = _digits()
+    arms = standard_arms(num_steps)
     name = "-".join(str(number) for number in np.asarray(jax.random.key_data(key)).ravel())
-    place = cache_directory() / "audits" / f"regularisers-{SEEDS}-{name}"
+    place = cache_directory() / "audits" / f"regularisers-{seeds}-{num_steps}-{name}"
 
     def keep(arm, train, untrained):
         say(f"{arm.name}, {arms.index(arm) + 1} of {len(arms)}")
         return kept_arm(place, arm, train, untrained)
 
     found = compare_regularisers(
-        images[pool],
-        labels[pool],
-        (images[test], labels[test]),
+        images,
+        labels,
+        (test_images, test_labels),
         arms=arms,
-        seeds=SEEDS,
+        seeds=seeds,
+        num_steps=num_steps,
         sizes=(TRAIN, HELD),
         random_labels=0.2,
         standardise=False,
@@ -90,11 +98,15 @@ def _beyond_errors(found: RegulariserComparison) -> Figure:
         ("test error less training error", None, lambda r: r.gap),
     ):
         measured = {r.arm.name: float(values(r).mean()) for r in found.results}
-        stated = {} if place is None else {"stated": {name: numbers[place] for name, numbers in STATED.items()}}
+        known = None if place is None else {name: numbers[place] for name, numbers in STATED.items()}
         least = min(measured, key=measured.__getitem__)
         panels.append(
             figure.categories(
-                f"{what.capitalize()}: least with {least}", "", what, lines=stated, points={"measured": measured}
+                f"{what.capitalize()}: least with {least}",
+                "",
+                what,
+                lines={} if known is None else {REFERENCE: in_order(found, known)},
+                points={"measured": measured},
             )
         )
     none, smoothed = found["none"], found["label smoothing 0.2"].against.difference
@@ -106,8 +118,46 @@ def _beyond_errors(found: RegulariserComparison) -> Figure:
     return figure.beside(title, *panels, columns=1)
 
 
+def exact_layer() -> Iterator[Comparison | Figure]:
+    """What needs no seeds: leave-one-out without a refit, and stopped descent as a filter, on the same images."""
+    from leadline.learning import ridge
+    from leadline.optimisation import gradient_path
+    from leadline.regularisation import DescentFilter, RidgeFilter, filtered_fits, ridge_leave_one_out
+
+    images, labels, test_images, test_labels = _digits()
+    x, y = images[:TRAIN], (labels[:TRAIN] % 2).astype(float)
+    alphas = np.geomspace(1e-3, 1e3, 25)
+    found = ridge_leave_one_out(x, y, alphas)
+    left = np.arange(0, TRAIN, 15)
+    others = np.array([np.delete(np.arange(TRAIN), row) for row in left])
+    refits = []
+    for at in (0, 12, 24):
+        fit = ridge(x[others], y[others], alphas[at] / (TRAIN - 1))
+        refits.append(y[left] - fit.predict(x[left, None, :])[:, 0])
+    what = f"residuals of {len(left)} rows, each left out, by refits and by one decomposition, three penalties"
+    yield close(refits, found.residuals[[0, 12, 24]][:, left], what, atol=1e-10)
+    centred, seen = x - x.mean(axis=0), y - y.mean()
+    curvature = centred.T @ centred / TRAIN
+    eta, steps = 1 / np.linalg.eigvalsh(curvature)[-1], 400
+    path = gradient_path(lambda w: curvature @ w - centred.T @ seen / TRAIN, np.zeros(x.shape[1]), eta, steps)
+    stopped = filtered_fits(x, y[:, None], [DescentFilter(eta, steps)]).weights[0, :, 0]
+    yield close(path[-1], stopped, f"weights after {steps} steps of descent, and through its filter", atol=1e-10)
+    fits = filtered_fits(x, y[:, None], [RidgeFilter(alpha / TRAIN) for alpha in alphas])
+    missed = ((fits.predict(test_images)[..., 0] - test_labels % 2) ** 2).mean(axis=1)
+    least = float(missed.min())
+    yield figure.curves(
+        f"Even against odd digits: leave-one-out on {TRAIN} rows chooses α = {found.best:.3g}, whose error on 1000 "
+        f"others is {missed[list(alphas).index(found.best)]:.3f}; the least is {least:.3f}",
+        "penalty α",
+        "squared error",
+        log="x",
+        lines={"leave-one-out, without a refit": (alphas, found.errors)},
+        points={"1000 test images": (alphas, missed)},
+    )
+
+
 def regulariser_trials(
-    say: Callable[[str], None] = lambda text: None,
+    say: Callable[[str], None] = lambda text: None, *, seeds: int = SEEDS, num_steps: int = 1500
 ) -> Iterator[tuple[str, str, Callable[[PRNGKeyArray], Iterator[Comparison | Figure]]]]:
     """The trials of the audit, in order: id, what it says, its generator."""
     yield (
@@ -115,5 +165,11 @@ def regulariser_trials(
         f"A network that can learn {TRAIN} digits with a fifth of their labels drawn anew by heart errs least on 1000 "
         "clean ones with a regulariser: decay, dropout, early stopping (which sees 100 more labels, a fifth of them "
         "drawn anew too) and a bag of 8 are each better than none.",
-        lambda key: bench(key, say),
+        lambda key: bench(key, say, seeds, num_steps),
+    )
+    yield (
+        "exact-layer",
+        f"On {TRAIN} of the same digits leave-one-out errors of ridge regression need no refit, and descent that is "
+        "stopped is a filter of the spectrum.",
+        lambda key: exact_layer(),
     )

@@ -36,9 +36,9 @@ def categories(
     names = list(dict.fromkeys(name for group in (*lines.values(), *points.values()) for name in group))
     drawn = [_flat(value) for group in (*lines.values(), *points.values()) for value in group.values()]
     colour, shape = series_colour(series), series_shape(series, list(points))
-    across = alt.X("x:N", title=x, sort=names, axis=_names_axis(names))
-    along = alt.Y("y:Q", title=y, axis=_axis(log, *drawn), scale=_scale(log))
     width = float(np.clip(_BAND * len(names), 200, 640))
+    across = alt.X("x:N", title=x, sort=names, axis=_names_axis(names, width / len(names)))
+    along = alt.Y("y:Q", title=y, axis=_axis(log, *drawn), scale=_scale(log))
     layers = []
     for name, group in lines.items():
         data = tables(**_columns(group, log), series=name)

@@ -1,5 +1,6 @@
 """Charts over an axis: curves, histograms, bars."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from .canvas import Figure, Tables, finish, number, reference_lines, series_colo
 
 alt = lazy.load("altair")
 
+_CHARACTER = 6.5  # pixels of one in a label, about
 MOST_NAMES = 40  # of bars, all of them written
 
 _ROWS_OF_A_LINE, _POINTS_OF_A_RUN = 300, 120
@@ -156,9 +158,13 @@ def _thinned(curve: Curve, log: str, most: int) -> Curve:
     return tuple(np.asarray(column)[kept] for column in curve)
 
 
-def _names_axis(categories: list[str]) -> Any:
-    """Every name is written, level where they are short, else slanted; of very many, as many as fit."""
-    short = max(map(len, categories)) * len(categories) < 70
+def _names_axis(categories: list[str], band: float = math.inf) -> Any:
+    """Every name is written, level where they are short and fit into the pixels of a band, else slanted.
+
+    Of very many, as many as fit.
+    """
+    longest = max(map(len, categories))
+    short = longest * len(categories) < 70 and _CHARACTER * longest < band
     return alt.Axis(labelAngle=0 if short else -40, labelOverlap=len(categories) > MOST_NAMES, labelLimit=240)
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..interrupts import check
-from ..settings import finite
+from ...interrupts import check
+from ...settings import finite
 
 if TYPE_CHECKING:
     from leadline.regularisation import Arm
 
-    from ..regulariser_sources import Source
+    from ...regulariser_sources import Source
 
 
 def regularise(
@@ -29,7 +29,9 @@ def regularise(
         typer.Option(help="Only this arm (decay 0.01, dropout 0.5, ...) beside none; may be repeated."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=5, max=1000, help="Networks of each arm.")] = 5,
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps of Adam; else 1500, or as the recipe says.")] = None,
+    num_steps: Annotated[
+        int | None, typer.Option("--steps", min=1, help="Steps of Adam; else 1500, or as the recipe says.")
+    ] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Rows of a batch; else all up to 512, and 128.")] = None,
     hidden: Annotated[list[int] | None, typer.Option(min=1, help="Width of a hidden layer; else 256 twice.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="One part in so many is held out, another for each seed.")] = 5,
@@ -50,7 +52,7 @@ def regularise(
     place = out or Path("regularisers") / Path(data).stem
     more = {"seeds": seeds, "folds": folds, "random_labels": random_labels}
     try:
-        source = open_source(data, target, steps, hidden, batch, folds, seed)
+        source = open_source(data, target, num_steps, hidden, batch, folds, seed)
         record = _compared(source, _arms(arm, source.num_steps), more | {"seed": seed}, place, quiet=json)
     except BadInput:
         raise

@@ -5,7 +5,7 @@ import jsonschema
 import pytest
 from documented_json import schema, strict
 
-from leadline.cli.commands.advise import _record
+from leadline.cli.commands.experiments.advise import _record
 from leadline.stochastic import advise
 from leadline.stochastic.problems.finite_sum import six_points
 

@@ -20,7 +20,7 @@ def stress(
     from leadline.studies import named_function
     from leadline.studies.named_functions import read_settings
 
-    from ..settings import settings_of
+    from ...settings import settings_of
 
     given = settings_of(set or [])
     make = named_function(optimiser)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..settings import finite
+from ...settings import finite
 
 if TYPE_CHECKING:
     from leadline.stochastic import Advice
@@ -96,7 +96,7 @@ def _record(advice: "Advice") -> dict[str, Any]:
 def _show(advice: "Advice") -> None:
     from rich.table import Table
 
-    from ..show import output
+    from ...show import output
 
     constant = "strong convexity m" if advice.convex else "PL constant μ (here)"
     table = Table("constant", "value", "from", "to", "how", box=None, pad_edge=False, header_style="bold")

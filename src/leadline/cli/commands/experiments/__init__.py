@@ -1,0 +1,1 @@
+"""Commands that measure and compare: audits, optimisers under stress, advice, surfaces, regularisers."""
