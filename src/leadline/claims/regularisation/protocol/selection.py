@@ -48,9 +48,9 @@ def validation_overfitting(
         yield reference(known.ceiling, most, f"n = 1000, a = 0.8, K = {count}: sd·√(2 ln K)", digits=3)
     scores, fresh = _attacks(rng, guessers, rows, 40)
     attack = regularisation.attack_accuracy(guessers, rows)
-    yield mean(
-        scores, attack.exact, f"validation accuracy of the majority of {guessers} guessers, against the exact one"
-    )
+    what = f"validation accuracy of the majority of {guessers} guessers, against the exact one"
+    imperfect = "the attack is right on at most 99 rows of 100, so that 40 of them vary"
+    yield mean(scores, attack.exact, what).given(attack.exact <= 0.99, imperfect)
     yield frequency(round(fresh.sum() * rows), 40 * rows, 0.5, "accuracy of the same majority on new rows")
     told = regularisation.attack_accuracy(1000, 1000)
     yield reference(told.gaussian, 0.788, "attack with K = n = 1000: Φ(√(2/π))", digits=3)

@@ -43,7 +43,8 @@ def bias_variance_decomposition(
 
     Check: A sine with noise, refitted on `datasets` training sets. In each of 20 batches the four terms come from
     different draws: bias² from the product of two halves, variance within the batch, noise from pairs of labels, risk
-    from other training sets on new rows. Ridge: penalty 10^−capacity; neighbours: 12 − 2·capacity of them, at least 1.
+    from other training sets on new rows. Ridge: a tenth of the penalty for each step of capacity; neighbours: 12 −
+    2·capacity of them, at least 1.
     """
     keys = jax.random.split(key, 3)
     rng = data.generator(keys[2])
