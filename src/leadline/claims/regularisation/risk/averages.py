@@ -47,20 +47,24 @@ def zero_one_bias_variance(
         what = "error where the majority is wrong, against that of the majority itself"
         yield at_most(error[biased], law.conditional_risk(terms.main, grid, "zero-one")[biased], what, atol=1e-12)
     wrong = (said != best).mean(axis=0)
+    mistaken = close(
+        error,
+        terms.c1 * terms.noise + wrong + terms.c2 * terms.variance,
+        "error by c₁N + P_D(f_D ≠ f*) + c₂V",
+        atol=1e-12,
+    )
     yield erratum(
-        close(
-            error,
-            terms.c1 * terms.noise + wrong + terms.c2 * terms.variance,
-            "error by c₁N + P_D(f_D ≠ f*) + c₂V",
-            atol=1e-12,
-        ),
+        mistaken.given(terms.variance.max() > 0, "the training sets do not all agree"),
         of=right,
         by="penn",
         prints="bias = E l(f*, f(x; D)), (7.8); in the decomposition that it cites it is l(f*, f_avg), of the majority",
     )
     fixed = terms.c1.mean() * terms.noise + terms.bias + terms.c2.mean() * terms.variance
+    differ = biased.any() or (flips > 1e-6 and np.ptp(terms.c1) > 0)
     yield erratum(
-        close(error, fixed, "error with c₁ and c₂ the same at every x", atol=1e-12),
+        close(error, fixed, "error with c₁ and c₂ the same at every x", atol=1e-12).given(
+            differ, "c₁N or c₂ differ over x"
+        ),
         of=right,
         by="penn",
         prints="c₁ and c₂ are called constants; for the 0-1 loss both depend on x",
