@@ -11,22 +11,14 @@ from .distillation.students import Distilled as Distilled, distil as distil, dis
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point
 from .evaluation.bias_variance import (
-    aggregate as aggregate,
     bias_variance as bias_variance,
-    linear_terms as linear_terms,
-    refits as refits,
     squared_terms as squared_terms,
     zero_one_terms as zero_one_terms,
 )
 from .evaluation.cross_validation import cross_validate as cross_validate
-from .evaluation.error_regimes import (
-    diagnose as diagnose,
-    follow_advice as follow_advice,
-    learning_curve as learning_curve,
-)
-from .evaluation.finite_distributions import finite_distribution as finite_distribution
+from .evaluation.error_regimes import diagnose as diagnose, learning_curve as learning_curve
 from .evaluation.guarded_data import guard as guard
-from .evaluation.hypotheses import read_hypothesis as read_hypothesis, state_hypothesis as state_hypothesis
+from .evaluation.hypotheses import state_hypothesis as state_hypothesis
 from .evaluation.nearest_neighbour_bracket import bayes_error_bracket as bayes_error_bracket
 from .evaluation.paired_comparisons import (
     compare_with_baseline as compare_with_baseline,
@@ -78,6 +70,7 @@ from .layers.whitening import (
     inverse_square_root as inverse_square_root,
     newton_schulz as newton_schulz,
 )
+from .evaluation.selection_optimism import selection_optimism as selection_optimism
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out

@@ -6,7 +6,8 @@ import pytest
 
 from leadline.data import generator
 from leadline.learning.loss_minimisers import best_constant
-from leadline.regularisation import aggregate, bias_variance, linear_terms, refits, squared_terms, zero_one_terms
+from leadline.regularisation import bias_variance, squared_terms, zero_one_terms
+from leadline.regularisation.evaluation.bias_variance import aggregate, linear_terms, refits
 
 KEY = jax.random.key(4)
 RNG = np.random.default_rng(4)

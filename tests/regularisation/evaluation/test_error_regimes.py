@@ -4,7 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from leadline.regularisation import diagnose, follow_advice, learning_curve
+from leadline.regularisation import diagnose, learning_curve
+from leadline.regularisation.evaluation.error_regimes import follow_advice
 
 RNG = np.random.default_rng(17)
 KEY = jax.random.key(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from leadline.regularisation import finite_distribution
+from leadline.regularisation.evaluation.finite_distributions import finite_distribution
 
 RNG = np.random.default_rng(7)
 

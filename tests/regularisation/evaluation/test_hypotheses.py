@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from leadline.regularisation import paired_difference, read_hypothesis, state_hypothesis
+from leadline.regularisation import paired_difference, state_hypothesis
+from leadline.regularisation.evaluation.hypotheses import read_hypothesis
 
 STATED = {"better": "decay", "worse": "none", "measure": "test error", "seeds": (3, 4, 5, 6)}
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from leadline.regularisation import attack_accuracy, orient_and_vote, selection_optimism
-from leadline.regularisation.evaluation.selection_optimism import expected_maximum
+from leadline.regularisation import selection_optimism
+from leadline.regularisation.evaluation.selection_optimism import attack_accuracy, expected_maximum, orient_and_vote
 
 RNG = np.random.default_rng(11)
 

@@ -8,6 +8,7 @@ import numpy as np
 from leadline import data, regularisation
 from leadline.evidence import Int, Real, close, exactly, frequency, method
 from leadline.presentation import figure
+from leadline.regularisation.evaluation.hypotheses import read_hypothesis
 
 
 @method(sources=("penn",), shows=("regularisation.paired_difference", "regularisation.mcnemar", "regularisation.holm"))
@@ -58,7 +59,7 @@ def paired_model_comparison(
         stated = regularisation.state_hypothesis(
             path, better="with", worse="without", measure="loss", seeds=tuple(range(seeds)), level=0.95
         )
-        found, difference = regularisation.read_hypothesis(path).judge(better, worse)
+        found, difference = read_hypothesis(path).judge(better, worse)
         yield exactly(_states_again(path), False, "a stated hypothesis can be overwritten")
     told = ttest_rel(better, worse)
     yield exactly(found, told.confidence_interval().high < 0, "hypothesis confirmed, against the interval of SciPy")

@@ -7,11 +7,12 @@ from leadline import data, regularisation
 from leadline.claims.scenarios.regularisation.noisy_wave import wave, wave_learner
 from leadline.evidence import Int, OneOf, Real, at_most, frequency, instrument
 from leadline.presentation import figure
+from leadline.regularisation.evaluation.error_regimes import follow_advice
 
 LADDER = (0, 1, 3, 5, 7, 9)  # degrees
 
 
-@instrument(sources=("penn",), shows=("regularisation.diagnose", "regularisation.follow_advice"))
+@instrument(sources=("penn",), shows=("regularisation.diagnose", "regularisation.learning_curve"))
 def error_regime_diagnosis(
     key, regime: OneOf("variance", "bias") = "variance", noise: Real(0.15, 0.4) = 0.3, runs: Int(60, 200) = 100
 ):
@@ -35,7 +36,7 @@ def error_regime_diagnosis(
     named, before, after = [], [], []
     for _ in range(runs):
         train, held = _rows(rng, n, noise), _rows(rng, 500, noise)
-        found = regularisation.follow_advice(ladder, start, train, held, noise**2)
+        found = follow_advice(ladder, start, train, held, noise**2)
         named.append(found.diagnosis.regime)
         before.append(np.log(found.before))
         after.append(np.log(found.after))

@@ -6,9 +6,10 @@ from leadline import data, regularisation
 from leadline.claims.scenarios.regularisation.digit_models import judged_digit_models
 from leadline.evidence import Int, Real, at_least, at_most, claim, frequency, mean, reference
 from leadline.presentation import figure
+from leadline.regularisation.evaluation.selection_optimism import attack_accuracy, orient_and_vote
 
 
-@claim(sources=("penn",), shows=("regularisation.selection_optimism", "regularisation.orient_and_vote"))
+@claim(sources=("penn",), shows=("regularisation.selection_optimism",))
 def validation_overfitting(
     key,
     models: Int(1, 100_000, log=True) = 1000,
@@ -47,12 +48,12 @@ def validation_overfitting(
         yield reference(known.exact, told, f"n = 1000, a = 0.8: optimism of the best of {count}", digits=2)
         yield reference(known.ceiling, most, f"n = 1000, a = 0.8, K = {count}: sd·√(2 ln K)", digits=3)
     scores, fresh = _attacks(rng, guessers, rows, 40)
-    attack = regularisation.attack_accuracy(guessers, rows)
-    yield mean(
-        scores, attack.exact, f"validation accuracy of the majority of {guessers} guessers, against the exact one"
-    )
+    attack = attack_accuracy(guessers, rows)
+    what = f"validation accuracy of the majority of {guessers} guessers, against the exact one"
+    imperfect = "the attack is right on at most 99 rows of 100, so that 40 of them vary"
+    yield mean(scores, attack.exact, what).given(attack.exact <= 0.99, imperfect)
     yield frequency(round(fresh.sum() * rows), 40 * rows, 0.5, "accuracy of the same majority on new rows")
-    told = regularisation.attack_accuracy(1000, 1000)
+    told = attack_accuracy(1000, 1000)
     yield reference(told.gaussian, 0.788, "attack with K = n = 1000: Φ(√(2/π))", digits=3)
     counts = np.unique(np.geomspace(1, max(models, 10), 9).round().astype(int))
     line = [regularisation.selection_optimism(accuracy, rows, int(c)) for c in counts]
@@ -76,7 +77,7 @@ def _attacks(rng, guessers, rows, repeats):
     for _ in range(repeats):
         labels = rng.random((2, rows)) < 0.5
         guesses = rng.random((2, guessers, rows)) < 0.5
-        votes = regularisation.orient_and_vote(guesses[0], labels[0], guesses[1])
+        votes = orient_and_vote(guesses[0], labels[0], guesses[1])
         scores.append(np.mean(votes[0] == labels[0]))
         fresh.append(np.mean(votes[1] == labels[1]))
     return np.array(scores), np.array(fresh)

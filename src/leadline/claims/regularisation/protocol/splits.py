@@ -93,7 +93,7 @@ def k_fold_cross_validation(
 
     Each of k models is fitted on (k − 1)/k of the rows and scored on the rest; the mean estimates the risk of what is
     learned from that many rows, without bias. The scores share training rows, so that sd/√J of J scores is too small
-    once the division is repeated; Nadeau and Bengio add n_test/n_train to 1/J.
+    once the division is repeated; Nadeau and Bengio add the ratio of scored to fitted rows to 1/J.
 
     $$\widehat{\mathrm{se}}^2 = s^2 \Big(\frac1J + \frac{n_{\text{test}}}{n_{\text{train}}}\Big), \qquad J = k \cdot
     \text{repeats}$$

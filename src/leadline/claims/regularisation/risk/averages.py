@@ -7,6 +7,7 @@ from leadline import data, learning, regularisation
 from leadline.claims.scenarios.regularisation.noisy_wave import GRID, draw_wave, trained_networks, wave_learner
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, erratum, exactly
 from leadline.presentation import figure
+from leadline.regularisation.evaluation.bias_variance import aggregate, refits
 
 
 @claim(sources=("penn",), shows=("regularisation.zero_one_terms",))
@@ -47,20 +48,24 @@ def zero_one_bias_variance(
         what = "error where the majority is wrong, against that of the majority itself"
         yield at_most(error[biased], law.conditional_risk(terms.main, grid, "zero-one")[biased], what, atol=1e-12)
     wrong = (said != best).mean(axis=0)
+    mistaken = close(
+        error,
+        terms.c1 * terms.noise + wrong + terms.c2 * terms.variance,
+        "error by c₁N + P_D(f_D ≠ f*) + c₂V",
+        atol=1e-12,
+    )
     yield erratum(
-        close(
-            error,
-            terms.c1 * terms.noise + wrong + terms.c2 * terms.variance,
-            "error by c₁N + P_D(f_D ≠ f*) + c₂V",
-            atol=1e-12,
-        ),
+        mistaken.given(terms.variance.max() > 0, "the training sets do not all agree"),
         of=right,
         by="penn",
         prints="bias = E l(f*, f(x; D)), (7.8); in the decomposition that it cites it is l(f*, f_avg), of the majority",
     )
     fixed = terms.c1.mean() * terms.noise + terms.bias + terms.c2.mean() * terms.variance
+    differ = biased.any() or (flips > 1e-6 and np.ptp(terms.c1) > 0)
     yield erratum(
-        close(error, fixed, "error with c₁ and c₂ the same at every x", atol=1e-12),
+        close(error, fixed, "error with c₁ and c₂ the same at every x", atol=1e-12).given(
+            differ, "c₁N or c₂ differ over x"
+        ),
         of=right,
         by="penn",
         prints="c₁ and c₂ are called constants; for the 0-1 loss both depend on x",
@@ -105,7 +110,7 @@ def _classified(learner, neighbours, samples, grid, key):
     return np.stack([make().fit(s.x, s.y).predict(grid) for s in samples]).astype(int)
 
 
-@claim(sources=("penn",), shows=("regularisation.aggregate",))
+@claim(sources=("penn",))
 def aggregation_by_loss(
     key,
     datasets: OneOf(11, 51, 101, 201) = 51,
@@ -126,14 +131,14 @@ def aggregation_by_loss(
     Check: Quintics refitted on `datasets` noisy samples of a sine; for 0-1 loss their values are rounded to `levels`
     classes. The minimiser is searched on a grid of 4001 values, and among the classes.
     """
-    found = regularisation.refits(
+    found = refits(
         wave_learner("polynomial", 5), lambda k: draw_wave(k, samples, noise), GRID[9::20], datasets=datasets, key=key
     )
     grid = np.linspace(found.min(), found.max(), 4001)
     step = grid[1] - grid[0]
     squared = ((found[:, :, None] - grid) ** 2).mean(axis=0)
     absolute = np.abs(found[:, :, None] - grid).mean(axis=0)
-    means, medians = (regularisation.aggregate(found, loss) for loss in ("squared", "absolute"))
+    means, medians = (aggregate(found, loss) for loss in ("squared", "absolute"))
     what = "minimiser on the grid, against the {} of the predictions, in steps of the grid"
     yield at_most(
         np.abs(grid[squared.argmin(axis=1)] - means) / step, 0.5, f"squared loss: {what.format('mean')}", atol=1e-6
@@ -146,7 +151,7 @@ def aggregation_by_loss(
     )
     labels = np.clip(np.floor((np.clip(found, -1.5, 1.5) + 1.5) / 3 * levels), 0, levels - 1).astype(int)
     misses = (labels[:, :, None] != np.arange(levels)).mean(axis=0)
-    modes = regularisation.aggregate(labels, "zero-one")
+    modes = aggregate(labels, "zero-one")
     yield exactly(modes, misses.argmin(axis=1), "0-1 loss: class of least loss, against the commonest prediction")
     at = 0
     lines = {"squared": (grid, squared[at] / squared[at].max()), "absolute": (grid, absolute[at] / absolute[at].max())}

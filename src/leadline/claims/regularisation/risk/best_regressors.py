@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from leadline import data, learning, regularisation
+from leadline import data, learning
 from leadline.evidence import Int, OneOf, Real, claim, close, mean
 from leadline.presentation import figure
+from leadline.regularisation.evaluation.finite_distributions import finite_distribution
 
 
-@claim(sources=("penn",), shows=("regularisation.finite_distribution",))
+@claim(sources=("penn",))
 def optimal_regressor_by_loss(key, skew: Real(0.0, 3.0) = 1.0, inputs: Int(1, 8) = 4, values: Int(3, 60) = 25):
     r"""The best regressor depends on the loss.
 
@@ -58,7 +59,7 @@ def _skewed(rng, skew, inputs, values):
     y = np.sort(rng.normal(size=values)) + np.exp(skew * np.linspace(-2, 2, values)) / np.exp(skew)
     weights = rng.dirichlet(np.ones(values), size=inputs) * np.exp(-skew * np.linspace(0, 2, values))
     conditional = weights / weights.sum(axis=1, keepdims=True)
-    return regularisation.finite_distribution(rng.dirichlet(np.ones(inputs)), y, conditional)
+    return finite_distribution(rng.dirichlet(np.ones(inputs)), y, conditional)
 
 
 def _search(law, name, loss, reach):
@@ -77,7 +78,7 @@ def _search(law, name, loss, reach):
     return np.array(best)
 
 
-@claim(sources=("penn",), shows=("regularisation.finite_distribution",))
+@claim(sources=("penn",))
 def risk_split_at_optimum(
     key,
     inputs: Int(1, 40) = 10,

@@ -8,6 +8,7 @@ from leadline.claims.scenarios.regularisation.noisy_wave import GRID, draw_wave,
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, mean
 from leadline.learning.regression.polynomial import polynomial_fit
 from leadline.presentation import figure
+from leadline.regularisation.evaluation.bias_variance import linear_terms
 
 BATCHES = 20
 
@@ -43,7 +44,8 @@ def bias_variance_decomposition(
 
     Check: A sine with noise, refitted on `datasets` training sets. In each of 20 batches the four terms come from
     different draws: bias² from the product of two halves, variance within the batch, noise from pairs of labels, risk
-    from other training sets on new rows. Ridge: penalty 10^−capacity; neighbours: 12 − 2·capacity of them, at least 1.
+    from other training sets on new rows. Ridge: a tenth of the penalty for each step of capacity; neighbours: 12 −
+    2·capacity of them, at least 1.
     """
     keys = jax.random.split(key, 3)
     rng = data.generator(keys[2])
@@ -114,7 +116,7 @@ def _dartboard(samples, noise, key):
     )
 
 
-@claim(sources=("penn",), shows=("regularisation.linear_terms",), empirical=True)
+@claim(sources=("penn",), empirical=True)
 def u_shaped_risk_curve(key, noise: Real(0.1, 0.6) = 0.3, degrees: Int(12, 15) = 15):
     r"""U-shaped risk against capacity.
 
@@ -187,4 +189,4 @@ def u_shaped_risk_curve(key, noise: Real(0.1, 0.6) = 0.3, degrees: Int(12, 15) =
 
 def _polynomial_terms(rows, inputs, degree, noise):
     smoother = learning.legendre_features(inputs, degree) @ np.linalg.pinv(learning.legendre_features(rows, degree))
-    return regularisation.linear_terms(smoother, wave(rows), wave(inputs), noise**2)
+    return linear_terms(smoother, wave(rows), wave(inputs), noise**2)

@@ -14,8 +14,8 @@ from leadline.regularisation.evaluation.risk_gaps import loss_estimate
 @instrument(sources=("penn", "sheet"), shows=("regularisation.risk_gap",))
 def risk_and_gap(
     key,
-    samples: Int(20, 100) = 30,
-    dim: Int(1, 12) = 8,
+    samples: Int(25, 100) = 30,
+    dim: Int(1, 8) = 8,
     sigma: Real(0.1, 3.0, log=True) = 0.3,
     datasets: Int(100, 400) = 200,
 ):
@@ -29,7 +29,7 @@ def risk_and_gap(
 
     Assumes: the test rows are new draws from the distribution of the training rows.
 
-    Check: Least squares on Gaussian inputs, whose expected gap has a closed form. A polynomial of degree 12 on a noisy
+    Check: Least squares on Gaussian inputs, whose expected gap has a closed form. A polynomial of degree 10 on a noisy
     sine, with a ridge, with early stopping and with fewer terms: risks by quadrature and from 20000 new rows. The
     0-1 loss of a threshold between two Gaussian classes, with the interval of Clopper and Pearson.
     """
@@ -72,15 +72,15 @@ def risk_and_gap(
 
 
 def _toggled(train):
-    """Polynomials of degree 12 on the same rows: free, with a ridge, stopped early, with fewer terms."""
+    """Polynomials of degree 10 on the same rows: free, with a ridge, stopped early, with fewer terms."""
 
     def features(x, degree):
         return learning.legendre_features(x[..., 0], degree)[..., 1:]
 
     filters = {
-        "none": (regularisation.RidgeFilter(0.0), 12),
-        "ridge": (regularisation.RidgeFilter(0.1), 12),
-        "stopped": (regularisation.FlowFilter(5.0), 12),
+        "none": (regularisation.RidgeFilter(0.0), 10),
+        "ridge": (regularisation.RidgeFilter(0.1), 10),
+        "stopped": (regularisation.FlowFilter(5.0), 10),
         "degree 5": (regularisation.RidgeFilter(0.0), 5),
     }
 
