@@ -118,7 +118,7 @@ def weight_noise_trace_penalty(
     scale: Real(0.01, 1.0, log=True) = 0.1,
     dim: Int(2, 30) = 12,
     width: Int(2, 10) = 5,
-    draws: Int(200, 4000) = 1000,
+    draws: Int(500, 8000) = 4000,
 ):
     r"""Noise in the weights penalises curvature.
 
@@ -170,7 +170,10 @@ def weight_noise_trace_penalty(
     ratio = risen[2] / (small**2 / 2 * exact)
     what = f"network: excess loss over (s²/2) tr H at s = {small:.2g}, without its remainder"
     yield mean(ratio - left[2] / (small**2 / 2 * exact), 1.0, what)
-    lines = {"(s²/2) tr H": (scales, scales**2 * exact / 2), "remainder ∝ s⁴": (scales, left[-1] * (scales / 0.1) ** 4)}
-    points = {"(s²/2) tr H": (scales, np.abs(risen.mean(axis=1))), "remainder ∝ s⁴": (scales, left)}
+    lines = {
+        "(s²/2) tr H": (scales, scales**2 * exact / 2),
+        "remainder, power 4": (scales, left[-1] * (scales / 0.1) ** 4),
+    }
+    points = {"(s²/2) tr H": (scales, np.abs(risen.mean(axis=1))), "remainder, power 4": (scales, left)}
     title = f"Noise in the weights adds (s²/2) tr H to the loss, tr H = {exact:.3g}"
     yield figure.curves(title, "size s of the noise", "excess loss", lines=lines, points=points, log="xy")
