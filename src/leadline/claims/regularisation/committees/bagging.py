@@ -17,7 +17,7 @@ GRID = np.linspace(-0.9, 0.9, 101)
 
 @method(sources=("penn",), shows=("regularisation.bag", "regularisation.deep_ensemble"))
 def bagging_committee(
-    key, samples: Int(40, 100) = 60, noise: Real(0.1, 0.5) = 0.3, members: Int(10, 50) = 25, datasets: Int(10, 40) = 20
+    key, samples: Int(40, 100) = 60, noise: Real(0.1, 0.5) = 0.3, members: Int(25, 60) = 25, datasets: Int(20, 40) = 20
 ):
     r"""A committee of bagged models.
 
