@@ -31,7 +31,7 @@ SETS = {"breast cancer": _breast_cancer, "digits 3 and 8": _threes_and_eights}
 
 
 @method(sources=("penn",), shows=("regularisation.adaboost", "regularisation.stump"))
-def boosting(key, rounds: Int(10, 80) = 40, depth: Int(1, 3) = 1, datasets: Int(20, 60) = 30):
+def boosting(key, rounds: Int(30, 80) = 40, depth: Int(1, 3) = 1, datasets: Int(30, 60) = 30):
     r"""Boosting.
 
     AdaBoost adds weak learners one by one. A learner with weighted error e gets the weight a = ½ ln((1 − e)/e), which
