@@ -17,7 +17,7 @@ GRID = np.linspace(-0.9, 0.9, 101)
 
 @method(sources=("penn",), shows=("regularisation.bag", "regularisation.deep_ensemble"))
 def bagging_committee(
-    key, samples: Int(40, 100) = 60, noise: Real(0.1, 0.5) = 0.3, members: Int(10, 50) = 25, datasets: Int(10, 40) = 20
+    key, samples: Int(40, 100) = 60, noise: Real(0.1, 0.5) = 0.3, members: Int(25, 60) = 25, datasets: Int(20, 40) = 20
 ):
     r"""A committee of bagged models.
 
@@ -144,13 +144,13 @@ def random_forest(key, trees: Int(30, 150) = 40, splits: Int(5, 10) = 6):
     what = "permutation importance of the inner pixels, against the mean of the left and right edges"
     yield mean(importance[middle], importance[edge].mean(), what, side="at least").as_empirical()
     m = np.arange(1, trees + 1)
-    lines = {"one tree": (m, np.full(trees, 1 - np.mean(errors["tree"])))}
+    rules = {"one tree": ("y", float(1 - np.mean(errors["tree"])))}
     points = {name: (m, np.mean(found, axis=0)) for name, found in curves.items()}
     title = (
         f"Accuracy on digits: tree {1 - np.mean(errors['tree']):.1%}, bag {1 - np.mean(errors['bag']):.1%}, forest "
         f"{1 - np.mean(errors['forest']):.1%}"
     )
-    yield figure.curves(title, "trees", "accuracy on held-out digits", lines=lines, points=points)
+    yield figure.curves(title, "trees", "accuracy on held-out digits", points=points, rules=rules)
 
 
 def _importance(forest, x, y, key):
