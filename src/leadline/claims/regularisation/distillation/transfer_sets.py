@@ -19,8 +19,8 @@ def distillation_transfer_set(key, largest: OneOf(3000, 10000, 100000) = 10000, 
     r"""The transfer set of distillation.
 
     A student agrees with its teacher the more, the more inputs the teacher has labelled for it. Inputs from the domain,
-    or mixtures of two of them, are worth more than white noise where they are few. Noise that has the mean and deviation of each pixel is
-    nearly as good as real digits here: what matters is that inputs lie where the teacher will be asked.
+    or mixtures of two of them, are worth more than white noise where they are few. Noise that has the mean and
+    deviation of each pixel is nearly as good as real digits here: inputs must lie where the teacher will be asked.
 
     $$\tilde x = \lambda x_i + (1 - \lambda) x_j, \quad \lambda \sim U(0, 1)$$
 
