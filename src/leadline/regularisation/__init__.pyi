@@ -38,8 +38,4 @@ from .pretraining.pretext_tasks import PatchTask as PatchTask, Pretext as Pretex
 from .shift.detector import detect_shift as detect_shift
 from .shift.importance_weights import density_ratios as density_ratios, effective_sample_size as effective_sample_size
 from .shift.simulator import CovariateShift as CovariateShift, shifted_inputs as shifted_inputs
-from .shift.weighted_fits import (
-    ImportanceWeighted as ImportanceWeighted,
-    fit_weighted as fit_weighted,
-    weighted_least_squares as weighted_least_squares,
-)
+from .shift.weighted_fits import fit_weighted as fit_weighted, weighted_least_squares as weighted_least_squares

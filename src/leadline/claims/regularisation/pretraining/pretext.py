@@ -18,7 +18,7 @@ COUNTS = (10, 30, 100, 300, 1000)
 @method(
     sources=("sheet",),
     shows=("regularisation.RotationTask", "regularisation.Pretext", "regularisation.label_efficiency"),
-    slow="about 15 seconds",
+    slow="about 30 seconds",
     empirical=True,
 )
 def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
@@ -34,7 +34,8 @@ def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
 
     Check: Three networks of two convolutions on 1297 unlabelled digits; probes on 10 to 1000 labels, four draws of
     these each; the same for random features and for those of training on all 1297 labels. Differences are paired by
-    network and draw. Fine-tuning on 100 labels is compared with training from the random start.
+    network and draw. Fine-tuning on 100 labels is reported beside training from the random start; that it is better
+    is not confirmed here.
     """
     x, y, held, truth = data.digits_split()
     x, held = (part.reshape(-1, 8, 8).astype(np.float32) for part in (x, held))
@@ -57,8 +58,6 @@ def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
         what = f"mean probe error with 10, 30 and 100 labels, {worse} less {better} features: lower end of 95%"
         yield at_least(_lower_end(few[worse] - few[better]), 0.0, what).as_empirical()
     tuned = _tuned(key, pretext, kinds["random"], x, y, held, truth)
-    what = "fine-tuning on 100 labels: mean test accuracy from pretrained weights, less from random ones"
-    yield at_least(tuned["pretrained"].mean() - tuned["random"].mean(), 0.0, what).as_empirical()
     points = {name: (COUNTS, *(f(1 - e, axis=0) for f in (np.mean, np.min, np.max))) for name, e in error.items()}
     ten = {name: 1 - e[:, 0].mean() for name, e in error.items()}
     title = (
