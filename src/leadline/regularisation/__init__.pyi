@@ -7,6 +7,7 @@ from .committees.committee_variance import committee_variance as committee_varia
 from .committees.deep_ensembles import DeepEnsemble as DeepEnsemble, deep_ensemble as deep_ensemble
 from .committees.resamples import bootstrap_rows as bootstrap_rows, distinct_share as distinct_share
 from .distillation.soft_targets import label_posterior as label_posterior, soft_targets as soft_targets
+from .distillation.soft_targets import soft_targets as soft_targets
 from .distillation.students import Distilled as Distilled, distil as distil, distillation_loss as distillation_loss
 from .early_stopping.fitting_order import fitting_order as fitting_order
 from .early_stopping.stopping_points import stopping_point as stopping_point
@@ -99,17 +100,10 @@ from .penalties.spectral_risk import filter_risk as filter_risk, flow_against_ri
 from .pretraining.contrastive_coding import (
     ContrastiveCoder as ContrastiveCoder,
     InfoNCE as InfoNCE,
-    autoregression as autoregression,
-    autoregression_information as autoregression_information,
     info_nce as info_nce,
 )
 from .pretraining.label_efficiency import label_efficiency as label_efficiency
-from .pretraining.pretext_tasks import (
-    PatchComparer as PatchComparer,
-    PatchTask as PatchTask,
-    Pretext as Pretext,
-    RotationTask as RotationTask,
-)
+from .pretraining.pretext_tasks import PatchTask as PatchTask, Pretext as Pretext, RotationTask as RotationTask
 from .shift.detector import detect_shift as detect_shift
 from .shift.importance_weights import density_ratios as density_ratios, effective_sample_size as effective_sample_size
 from .shift.simulator import CovariateShift as CovariateShift, shifted_inputs as shifted_inputs
@@ -142,3 +136,4 @@ from .statistics.running_averages import (
     running_average as running_average,
     running_law as running_law,
 )
+from .shift.weighted_fits import fit_weighted as fit_weighted, weighted_least_squares as weighted_least_squares

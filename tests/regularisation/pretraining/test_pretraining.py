@@ -8,7 +8,8 @@ import optax
 import pytest
 
 from leadline import networks, regularisation, training
-from leadline.regularisation.pretraining.pretext_tasks import PLACES
+from leadline.regularisation.pretraining.contrastive_coding import autoregression, autoregression_information
+from leadline.regularisation.pretraining.pretext_tasks import PLACES, PatchComparer
 
 IMAGES = np.random.default_rng(0).random((40, 8, 8)).astype(np.float32)
 
@@ -61,7 +62,7 @@ def test_a_network_learns_where_a_patch_lies():
     ramp = np.add.outer(4 * np.arange(8.0), 10 * np.arange(8.0)).astype(np.float32) / 40
     images = jnp.asarray(ramp + np.random.default_rng(1).normal(size=(256, 1, 1)).astype(np.float32))
     encoder = eqx.nn.MLP(4, 8, 32, 1, key=jax.random.key(0))
-    net = regularisation.PatchComparer(encoder, 8, key=jax.random.key(1))
+    net = PatchComparer(encoder, 8, key=jax.random.key(1))
     objective = regularisation.Pretext(regularisation.PatchTask(2, gap=1))
     run = training.fit(
         net, images, objective=objective, optimiser=optax.adam(0.01), epochs=40, batch=64, key=jax.random.key(2)
@@ -123,13 +124,13 @@ def test_series_too_short_for_the_horizon_are_refused():
 
 
 def test_the_autoregression_has_its_correlations_and_information():
-    series = np.asarray(regularisation.autoregression(40000, 4, 0.7, key=jax.random.key(4)))
+    series = np.asarray(autoregression(40000, 4, 0.7, key=jax.random.key(4)))
     assert np.allclose(series.var(axis=0), 1, atol=0.05)
     for k in (1, 2, 3):
         r = np.corrcoef(series[:, 0], series[:, k])[0, 1]
         assert abs(r - 0.7**k) < 0.03
         joint = np.array([[1, 0.7**k], [0.7**k, 1]])
-        assert np.isclose(regularisation.autoregression_information(0.7, k), -np.log(np.linalg.det(joint)) / 2)
+        assert np.isclose(autoregression_information(0.7, k), -np.log(np.linalg.det(joint)) / 2)
 
 
 def test_the_estimate_of_equal_scores_is_no_information():

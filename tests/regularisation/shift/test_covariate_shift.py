@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from leadline import learning, networks, regularisation
 from leadline.regularisation.shift.detector import discriminator, log_odds
+from leadline.regularisation.shift.weighted_fits import ImportanceWeighted
 
 START = learning.GaussianClasses(((0.0, 0.0), (2.0, 1.0)), (0, 1))
 
@@ -145,7 +146,7 @@ def test_a_weighted_network_fits_where_the_weights_are():
 
 def test_the_objective_pulls_towards_its_anchor():
     net, anchor = (networks.MLP((1, 1), key=jax.random.key(k)) for k in (0, 1))
-    objective = regularisation.ImportanceWeighted(lambda a, b: (a[:, 0] - b) ** 2, anchor, 3.0)
+    objective = ImportanceWeighted(lambda a, b: (a[:, 0] - b) ** 2, anchor, 3.0)
     rows = {"inputs": jnp.ones((2, 1)), "targets": jnp.zeros(2), "weights": jnp.zeros(2)}
     apart = sum(
         float(((a - b) ** 2).sum())

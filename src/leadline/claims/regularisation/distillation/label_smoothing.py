@@ -20,9 +20,10 @@ def label_smoothing_as_regulariser(
 ):
     r"""Label smoothing as a regulariser.
 
-    The target e_y becomes Πe_y with a column-stochastic Π: the loss is least at that distribution, so that logits stay
-    finite. On noisy labels networks have smaller logits the larger ε is. Uniform smoothing makes them timid: on clean
-    test labels the calibration error grows with ε. The Π of the noise itself puts the mass where the mistakes are.
+    The target, one for the label and 0 elsewhere, becomes a column of a stochastic matrix Π: the loss is least at that
+    distribution, so that logits stay finite. On noisy labels networks have smaller logits the larger ε is. Uniform
+    smoothing makes them timid: on clean test labels the calibration error grows with ε. The Π of the noise itself puts
+    the mass where the mistakes are.
 
     $$\Pi = (1 - \varepsilon) I + \tfrac{\varepsilon}{C} 11^\top: \quad z_y - z_k = \ln\!\left(1 + \frac{C(1 -
     \varepsilon)}{\varepsilon}\right)$$
@@ -36,7 +37,7 @@ def label_smoothing_as_regulariser(
     rng = data.generator(key)
     columns = rng.dirichlet(np.ones(10), size=3)
     free = np.array([_least_logits(t) for t in columns])
-    yield close(learning.softmax(free), columns, "softmax of the best free logits, against the target Πe_y", atol=1e-6)
+    yield close(learning.softmax(free), columns, "softmax of the best free logits, against the column of Π", atol=1e-6)
     gaps = [_gap(e) for e in (epsilon, 0.1)]
     predicted = np.log1p(10 * (1 - epsilon) / epsilon)
     yield close(gaps[0], predicted, "logit gap of the numerical minimiser, against ln(1 + C(1 − ε)/ε)", atol=1e-5)

@@ -9,14 +9,12 @@ import optax
 from leadline import networks, regularisation, training
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, mean, model
 from leadline.presentation import figure
+from leadline.regularisation.pretraining.contrastive_coding import autoregression, autoregression_information
 
 LENGTH, SERIES = 12, 64
 
 
-@model(
-    sources=("sheet",),
-    shows=("regularisation.ContrastiveCoder", "regularisation.InfoNCE", "regularisation.autoregression"),
-)
+@model(sources=("sheet",), shows=("regularisation.ContrastiveCoder", "regularisation.InfoNCE"))
 def contrastive_predictive_coding(key, rho: Real(0.6, 0.9) = 0.8, ahead: Int(1, 4) = 3, num_steps: Int(200, 600) = 300):
     r"""Contrastive predictive coding.
 
@@ -37,7 +35,7 @@ def contrastive_predictive_coding(key, rho: Real(0.6, 0.9) = 0.8, ahead: Int(1, 
     coder = regularisation.ContrastiveCoder(encoder, 8, 16, ahead, dtype=jnp.float32, key=keys[1])
 
     def draw(key):
-        return regularisation.autoregression(SERIES, LENGTH, rho, key=key)[..., None].astype(jnp.float32)
+        return autoregression(SERIES, LENGTH, rho, key=key)[..., None].astype(jnp.float32)
 
     objective, rule = regularisation.InfoNCE(), optax.adam(1e-2)
     run = training.fit(
@@ -47,7 +45,7 @@ def contrastive_predictive_coding(key, rho: Real(0.6, 0.9) = 0.8, ahead: Int(1, 
     losses = np.asarray(_fresh_losses(run.model, fresh), float)  # (batches, ahead)
     bounds = np.log(SERIES) - losses
     steps = 1 + np.arange(ahead)
-    truth = regularisation.autoregression_information(rho, steps)
+    truth = autoregression_information(rho, steps)
     for k in range(ahead):
         what = f"log N less the loss, {k + 1} ahead, on fresh series: at most the information"
         yield mean(bounds[:, k], float(truth[k]), what, side="at most")
@@ -95,7 +93,7 @@ def log_ratio(x, c, r):
     return -np.log1p(-(r**2)) / 2 - (r**2 * (x**2 + c**2) - 2 * r * x * c) / (2 * (1 - r**2))
 
 
-@claim(sources=("sheet",), shows=("regularisation.info_nce", "regularisation.autoregression_information"))
+@claim(sources=("sheet",), shows=("regularisation.info_nce",))
 def infonce_lower_bound(
     key, rho: Real(0.05, 0.97) = 0.9, ahead: Int(1, 5) = 1, candidates: OneOf(2, 8, 32, 128, 512, 1024) = 128
 ):
@@ -113,7 +111,7 @@ def infonce_lower_bound(
     Check: Gaussian autoregression with the exact score, 4000 contexts; what is missed is measured context by context,
     which has little noise. The bound holds for wrong scores as well: one of half the slope is tried.
     """
-    r, information = rho**ahead, float(regularisation.autoregression_information(rho, ahead))
+    r, information = rho**ahead, float(autoregression_information(rho, ahead))
     samples = _samples(key, r, candidates, 4000)
     estimates, ceiling = samples["optimal"], np.log(candidates)
     missed = samples["ratio"] - estimates  # of each context: what the positive pair has, less what was estimated
@@ -127,13 +125,13 @@ def infonce_lower_bound(
     yield mean(samples["wrong"], information, what, side="at most")
     spots = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995])
     axis = np.sort(np.concatenate([np.linspace(0.05, 0.99, 60), spots]))
-    lines = {"true information": (axis, regularisation.autoregression_information(axis, ahead))}
+    lines = {"true information": (axis, autoregression_information(axis, ahead))}
     points = {
         f"estimate, N = {n}": (spots, [_samples(key, s**ahead, n, 2000)["optimal"].mean() for s in spots])
         for n in (2, 8, 128)
     }
     rules = {f"log {n}": ("y", float(np.log(n))) for n in (2, 8)}
-    last, true = points["estimate, N = 8"][1][-1], float(regularisation.autoregression_information(0.995, ahead))
+    last, true = points["estimate, N = 8"][1][-1], float(autoregression_information(0.995, ahead))
     title = (
         f"ρ = 0.995, {ahead} ahead: of {true:.2f} nats 8 candidates show {last:.2f}, and never more than log 8 = 2.08"
     )

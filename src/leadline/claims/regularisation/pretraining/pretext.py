@@ -5,19 +5,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from scipy.special import stdtrit
 
 from leadline import data, networks, regularisation, training
-from leadline.evidence import Real, at_least, exactly, frequency, method, smaller
+from leadline.evidence import Real, at_least, exactly, frequency, method
 from leadline.presentation import figure
 
-NETWORKS, DRAWS, CHANNELS = 2, 5, 8
+NETWORKS, DRAWS, CHANNELS = 3, 4, 8
 COUNTS = (10, 30, 100, 300, 1000)
 
 
 @method(
     sources=("sheet",),
     shows=("regularisation.RotationTask", "regularisation.Pretext", "regularisation.label_efficiency"),
-    slow="about 15 seconds the first time",
+    slow="about 30 seconds",
     empirical=True,
 )
 def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
@@ -31,9 +32,10 @@ def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
 
     Assumes: the images have an upper side that is worth knowing.
 
-    Check: Two networks of two convolutions on 1297 unlabelled digits; probes on 10 to 1000 labels, five draws of these
-    each; the same for random features and for those of training on all 1297 labels. Fine-tuning on 100 labels is
-    compared with training from the random start.
+    Check: Three networks of two convolutions on 1297 unlabelled digits; probes on 10 to 1000 labels, four draws of
+    these each; the same for random features and for those of training on all 1297 labels. Differences are paired by
+    network and draw. Fine-tuning on 100 labels is reported beside training from the random start; that it is better
+    is not confirmed here.
     """
     x, y, held, truth = data.digits_split()
     x, held = (part.reshape(-1, 8, 8).astype(np.float32) for part in (x, held))
@@ -51,22 +53,25 @@ def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
         for name, table in scores.accuracy.items():
             found[name].append(table)
     error = {name: 1 - np.concatenate(tables) for name, tables in found.items()}  # (networks × draws, counts)
-    for j in (0, 1, 2):
-        what = f"probe error with {COUNTS[j]} labels: pretrained, against random features"
-        yield smaller(error["pretrained"][:, j], error["random"][:, j], what, confidence=0.95).as_empirical()
-    what = "probe error with 30 labels: features of all labels, against pretrained"
-    yield smaller(error["supervised"][:, 1], error["pretrained"][:, 1], what, confidence=0.95).as_empirical()
+    few = {name: e[:, :3].mean(axis=1) for name, e in error.items()}
+    for worse, better in (("random", "pretrained"), ("pretrained", "supervised")):
+        what = f"mean probe error with 10, 30 and 100 labels, {worse} less {better} features: lower end of 95%"
+        yield at_least(_lower_end(few[worse] - few[better]), 0.0, what).as_empirical()
     tuned = _tuned(key, pretext, kinds["random"], x, y, held, truth)
-    what = "fine-tuning on 100 labels: mean test accuracy from pretrained weights, less from random ones"
-    yield at_least(tuned["pretrained"].mean() - tuned["random"].mean(), 0.0, what).as_empirical()
     points = {name: (COUNTS, *(f(1 - e, axis=0) for f in (np.mean, np.min, np.max))) for name, e in error.items()}
-    few = {name: 1 - e[:, 0].mean() for name, e in error.items()}
+    ten = {name: 1 - e[:, 0].mean() for name, e in error.items()}
     title = (
-        f"Ten labels: probe accuracy {few['pretrained']:.2f} pretrained, {few['random']:.2f} random, "
-        f"{few['supervised']:.2f} supervised features; fine-tuned on 100: {tuned['pretrained'].mean():.3f} against "
+        f"Ten labels: probe accuracy {ten['pretrained']:.2f} pretrained, {ten['random']:.2f} random, "
+        f"{ten['supervised']:.2f} supervised features; fine-tuned on 100: {tuned['pretrained'].mean():.3f} against "
         f"{tuned['random'].mean():.3f}"
     )
     yield figure.curves(title, "labels", "test accuracy", log="x", points=points)
+
+
+def _lower_end(differences):
+    """The lower end of Student's one-sided 95% interval for the mean of paired differences."""
+    spread = differences.std(ddof=1) / np.sqrt(len(differences))
+    return float(differences.mean() - stdtrit(len(differences) - 1, 0.95) * spread)
 
 
 def _cues(key, images):

@@ -77,23 +77,16 @@ def covariate_shift(key, shift: Real(0.25, 3.0) = 1.5, stretch: Real(0.5, 1.4) =
     y = curve(x) + NOISE * rng.standard_normal((FITS, samples))
     spots = np.linspace(0, 3, 13)
     measured, predicted = {}, {}
+    here = int(np.argmin(np.abs(spots - shift)))
     for name, degree in (("line", 1), ("parabola", 2)):
         powers = x ** np.arange(1, degree + 1)
         fits = learning.least_squares(np.broadcast_to(powers, (FITS, *powers.shape)), y)
         mean_fit = learning.least_squares(powers, curve(x))
-        phi = np.hstack([np.ones((samples, 1)), powers])
-        inverse = np.linalg.inv(phi.T @ phi)
+        laws = [_risk_law(powers, _full(mean_fit), by, stretch) for by in spots]
         measured[name] = np.stack([polynomial_risk(_full(fits), by, stretch) for by in spots])
-        predicted[name] = np.array(
-            [
-                polynomial_risk(_full(mean_fit), by, stretch)
-                + NOISE**2 * np.trace(inverse @ _second(by, stretch, degree))
-                for by in spots
-            ]
-        )
-        here = int(np.argmin(np.abs(spots - shift)))
+        predicted[name] = np.array([expected for expected, _ in laws])
         what = f"test risk of the fitted {name} at δ = {spots[here]:.3g}: mean over draws of the noise, against the sum"
-        yield mean(measured[name][here], predicted[name][here], what)
+        yield mean(measured[name][here], laws[here][0], what, deviation=laws[here][1])
     best = polynomial_risk(np.array([BEND, 1.0, 0.0]), 0.0, 1.0)
     grown = [polynomial_risk(np.array([BEND, 1.0, 0.0]), by, 1.0) - best for by in spots]
     closed = BEND**2 * (spots**4 + 4 * spots**2)
@@ -118,11 +111,15 @@ def _full(fit):
     return np.concatenate([np.broadcast_to(fit.bias, weights.shape[:-1])[..., None], padded], axis=-1)
 
 
-def _second(by, stretch, degree):
-    """E φ φᵀ of φ = (1, x, ..., x^degree) at test time."""
-    m = moments(by, stretch, 4)
-    powers = np.arange(degree + 1)
-    return m[np.add.outer(powers, powers)]
+def _risk_law(powers, coefficients, by, stretch):
+    """Mean and deviation over the noise of the test risk: a quadratic form of the normal errors of a fit."""
+    phi = np.hstack([np.ones((len(powers), 1)), powers])
+    spread = np.zeros((3, 3))
+    spread[: phi.shape[1], : phi.shape[1]] = NOISE**2 * np.linalg.inv(phi.T @ phi)
+    second = moments(by, stretch, 4)[np.add.outer(np.arange(3), np.arange(3))]
+    both, slope = second @ spread, 2 * second @ (coefficients - np.array([0.0, 1.0, BEND]))
+    expected = polynomial_risk(coefficients, by, stretch) + np.trace(both)
+    return expected, np.sqrt(slope @ spread @ slope + 2 * np.trace(both @ both))
 
 
 def _detected(key, by, stretch, samples, times):
@@ -185,7 +182,8 @@ def importance_weighted_erm(
     $$\min_w \frac1n \sum_i p_i\, l_i(w) + \frac{\mu}{2}\|w - \hat w\|^2, \quad p_i = \frac{p_{\mathrm{test}}(x_i)}
     {p_{\mathrm{train}}(x_i)}; \qquad n_{\mathrm{eff}} = \frac{(\sum_i p_i)^2}{\sum_i p_i^2}$$
 
-    Assumes: p(y|x) is common; p_test is 0 where p_train is; the densities are known, or learned from inputs alone.
+    Assumes: p(y|x) is common; there are training inputs wherever there are test inputs; the densities are known, or
+    learned from inputs alone.
 
     Check: N(0, 1) and N(δ, 1), truth x + x²/2; 100 samples for the known densities, 12 for those of a calibrated
     classifier. The interval of the weighted risk uses its exact deviation, since the weights have heavy tails. For
