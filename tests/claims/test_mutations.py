@@ -4,6 +4,7 @@ import importlib
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -36,6 +37,15 @@ def shifted_argument(right):
     return lambda n, *args, **kwargs: right(n + 1, *args, **kwargs)
 
 
+def last_input_kept(right):
+    """The sub-network in which the last unit of each layer is never masked."""
+
+    def wrong(network, masks):
+        return right(network, [None if mask is None else jnp.asarray(mask).at[..., -1].set(1.0) for mask in masks])
+
+    return wrong
+
+
 MUTATIONS = [
     # entry, function of the library, what goes wrong
     ("bayes-error", "regularisation.evaluation.nearest_neighbour_bracket.cover_hart_ceiling", scaled(0.7)),
@@ -61,6 +71,16 @@ MUTATIONS = [
     ("paired-model-comparison", "regularisation.evaluation.paired_comparisons.holm", lambda right: np.asarray),
     ("paired-model-comparison", "regularisation.evaluation.paired_comparisons.mcnemar", with_field("p_value", 0.3)),
     ("error-regime-diagnosis", "regularisation.evaluation.error_regimes.diagnose", with_field("step", -1)),
+    ("dropout-mask-moments", "regularisation.masks.dropout_regression.masked_moments", with_field("second", 1.001)),
+    ("dropout-is-weighted-ridge", "regularisation.masks.dropout_regression.dropout_ridge", scaled(1.05)),
+    ("dropout-masks-inputs-or-weights", "regularisation.masks.sub_networks.sub_network", last_input_kept),
+    ("dropout-ensemble", "regularisation.masks.mask_ensembles.mask_ensemble", with_field("probabilities", 1.01)),
+    ("dropout-weight-scaling-accuracy", "regularisation.masks.sub_networks.sub_network", last_input_kept),
+    (
+        "dropout",
+        "regularisation.layers.dropout.convert_dropout",
+        lambda right: lambda weight, p, *, to: right(weight, 1.01 * p, to=to),
+    ),
     (
         "loo-ridge-shortcut",
         "regularisation.penalties.leave_one_out.ridge_leave_one_out",

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import nnx
 
 from leadline import bayes, networks, regularisation
 from leadline.bayes.calibration_tests import ReliabilityTable
@@ -173,3 +174,21 @@ def test_the_spread_of_a_linear_regressor_over_masks_is_the_closed_form():
     residual = np.std(y[:100] - (x[:100] @ w.T)[:, 0])
     expected = np.sqrt(0.25 * (x[100:] ** 2 @ w.T**2)[:, 0]).mean() / residual
     assert card["masks"]["spread_test"] == pytest.approx(expected, rel=0.05)
+
+
+def test_dropout_of_flax_stays_on_too():
+    class Net(nnx.Module):
+        def __init__(self):
+            self.drop, self.linear = nnx.Dropout(0.3, rngs=nnx.Rngs(1)), nnx.Linear(4, 3, rngs=nnx.Rngs(0))
+
+        def __call__(self, x):
+            return self.linear(self.drop(x))
+
+    net = Net()
+    net.linear.kernel[...] = jnp.asarray(2 * TRUE, jnp.float32)
+    net.eval()
+    card = INSTRUMENT(as_subject(net, rows(300, 1), rows(400, TEST_SEED)))
+    x, y = rows(400, TEST_SEED)
+    exact = regularisation.mask_ensemble(lambda b: jax.nn.softmax(2 * (x * b / 0.7) @ TRUE), np.full(4, 0.7)).mean
+    assert card["masks"]["layers"] == 1
+    assert card["masks"]["log_loss"] == pytest.approx(-np.log(np.asarray(exact)[np.arange(400), y]).mean(), abs=0.05)

@@ -101,7 +101,7 @@ def _check_convention(function: str, convention: str) -> None:
         raise ValueError(f"{function} got convention {convention!r}; give 'inverted' or 'classic'.")
 
 
-def _check_key(function: str, key: PRNGKeyArray | None, p: float) -> None:
+def _check_key(function: str, key: PRNGKeyArray | None, p: float | Float[Array, ""]) -> None:
     if key is None and p != 0:
         raise ValueError(
             f"{function} in training mode got no key; give key=, or switch it to use by eqx.nn.inference_mode."

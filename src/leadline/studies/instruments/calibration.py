@@ -220,7 +220,7 @@ INSTRUMENT = Instrument(
         "the softmax of the outputs is meant as a probability",
         "the test rows are new and independent",
         "the features below the last layer are taken as fixed",
-        "masks: dropout stays on at test time, for networks of Equinox that have it",
+        "masks: dropout stays on at test time, in networks of Equinox and Flax that have it",
     ),
     measure=measure_calibration,
     compare=compare,

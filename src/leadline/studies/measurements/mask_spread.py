@@ -11,8 +11,10 @@ from leadline import bayes, regularisation
 from leadline.frameworks.dropout_switches import dropout_layers
 from leadline.frameworks.network import Network
 from leadline.regularisation.masks.monte_carlo import DropoutPredictions
+from leadline.regularisation.modes.modal_networks import BATCH_NORM, DROPOUT
 
 from ..subject import Subject
+from .mode_measures import modal_inputs
 
 BINS = 15
 MOST = 5000  # test rows that are looked at
@@ -66,7 +68,7 @@ def spread_of_classes(
     paired["information_right"], paired["information_wrong"] = information[:rows][right], information[:rows][~right]
     entropies = entr(averaged).sum(1)
     return MaskSpread(
-        len(dropout_layers(subject.apply)),
+        mask_layers(subject),
         len(found.passes),
         float(after.calibration_error),
         float(after.log_loss),
@@ -96,18 +98,31 @@ def spread_of_numbers(
     away = np.abs(targets - found.mean[:rows]) / np.sqrt(spread[:rows] ** 2 + sd**2)
     paired["covered_masks"] = (away[None] <= reach[:, None, None]).sum(1)  # (levels, k)
     shares = [float(np.mean(part / sd)) for part in np.split(spread, [rows])]
-    return MaskSpread(len(dropout_layers(subject.apply)), len(found.passes), *(None,) * 7, *shares)
+    return MaskSpread(mask_layers(subject), len(found.passes), *(None,) * 7, *shares)
+
+
+def mask_layers(subject: Subject) -> int:
+    """How many dropout layers can be left on alone: all of Equinox; of Flax, where nothing else has modes."""
+    found = len(dropout_layers(subject.apply))
+    network = None if found else subject.shared.modes.network
+    return found if network is None or network.named(BATCH_NORM) else len(network.named(DROPOUT))
 
 
 def _passes(
     subject: Subject, noise: Num[np.ndarray, "m ..."], key: PRNGKeyArray, link: Any = None
 ) -> DropoutPredictions | None:
     """Outputs with dropout on, of the test rows and then of `noise`, as many passes as the budget allows."""
-    if not dropout_layers(subject.apply):
+    if not mask_layers(subject):
         return None
     inputs = np.concatenate([subject.test.inputs[:MOST], noise])
     cost, size = subject.budget.costs.forward * len(inputs), 16.0 * len(inputs) * subject.outputs
     options = {"seconds": cost, "bytes": size, "part": 0.3, "least": 8}
     passes = subject.budget.count("calibration", "passes with dropout", PASSES, **options)
-    keyed = regularisation.keyed_apply(Network(subject.apply, subject.params))
-    return regularisation.mc_dropout(*keyed, inputs, draws=passes, key=key, link=link)
+    if dropout_layers(subject.apply):
+        keyed = regularisation.keyed_apply(Network(subject.apply, subject.params))
+        return regularisation.mc_dropout(*keyed, inputs, draws=passes, key=key, link=link)
+    network, rows = subject.shared.modes.network, modal_inputs(subject, inputs)
+    drawn = np.stack([network.run(rows, "training", draw).outputs.reshape(len(rows), -1) for draw in range(passes)])
+    if subject.classifies and drawn.shape[2] == 1:
+        drawn = np.pad(drawn, ((0, 0), (0, 0), (1, 0)))  # the scores (0, z) of two classes
+    return DropoutPredictions(drawn if link is None else np.asarray(link(drawn)))

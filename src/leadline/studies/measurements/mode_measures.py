@@ -56,7 +56,7 @@ def modal_subject(subject: Subject) -> ModalSubject:
         return ModalSubject(None, "the modes of a plain function cannot be read")
     try:
         network = modal_network(subject.given).in_use()
-        scores = network.run(_inputs(subject, subject.train.inputs[:4]), "given").outputs
+        scores = network.run(modal_inputs(subject, subject.train.inputs[:4]), "given").outputs
     except Refused as mistake:
         return ModalSubject(None, _clause(mistake))
     except Exception as error:  # whatever a user's network raises when it is called as its framework does
@@ -71,11 +71,11 @@ def modal_subject(subject: Subject) -> ModalSubject:
 def measure_modes(subject: Subject, key: Any) -> Measured:
     network = subject.shared.modes.network
     rows = (subject.train if subject.test is None else subject.test).first(ROWS)
-    train = _inputs(subject, subject.train.first(ROWS).inputs)
-    new = None if subject.test is None else _inputs(subject, rows.inputs)
+    train = modal_inputs(subject, subject.train.first(ROWS).inputs)
+    new = None if subject.test is None else modal_inputs(subject, rows.inputs)
     audit = audit_modes(network, train, new, batch=subject.past.batch)
     dropouts = tuple(network.named(DROPOUT))
-    inputs = _inputs(subject, rows.inputs)
+    inputs = modal_inputs(subject, rows.inputs)
     normed = bool(network.named(BATCH_NORM))
     used = _errors(subject, network.run(inputs, "use").outputs, rows.targets)
     batch = (
@@ -103,7 +103,7 @@ def measure_modes(subject: Subject, key: Any) -> Measured:
     )
 
 
-def _inputs(subject: Subject, inputs: np.ndarray) -> np.ndarray:
+def modal_inputs(subject: Subject, inputs: np.ndarray) -> np.ndarray:
     """Rows as the network takes them."""
     arranged = getattr(subject.apply, "apply", subject.apply)
     return np.asarray(arranged.rearranged(inputs)) if hasattr(arranged, "rearranged") else inputs

@@ -23,8 +23,8 @@ UNITS, NETWORKS = 3, 12  # of the ReLU networks: in a hidden layer; how many are
 def dropout_ensemble(key, width: Int(2, 6) = 5, keep: Real(0.1, 0.9) = 0.5, rows: Int(1, 8) = 4):
     r"""Dropout trains an ensemble.
 
-    With m units that may drop, dropout trains 2^m sub-networks that share their weights, for every 0 < p < 1. Passes
-    with random masks average to their exact mixture, with an error that falls as M^(−1/2). Masks that empty a layer all
+    With m units that may drop, dropout trains $2^m$ sub-networks that share their weights, for every 0 < p < 1. Passes
+    with random masks average to their exact mixture, with an error that falls as 1/√M. Masks that empty a layer all
     give one function: two layers of 5 units have 1024 masks and 962 functions.
 
     $$p(y|x) = \sum_{b \in \{0,1\}^m} p(b)\, p_b(y|x), \quad p(b) = \prod_i \pi^{b_i} (1 - \pi)^{1 - b_i}; \qquad
@@ -48,7 +48,7 @@ def dropout_ensemble(key, width: Int(2, 6) = 5, keep: Real(0.1, 0.9) = 0.5, rows
     exact = regularisation.mask_ensemble(of_mask, np.full(2 * width, keep))
     yield exactly(len(exact.masks), 2 ** (2 * width), f"masks of two layers of {width} units")
     rounded = np.round(np.asarray(exact.outputs).reshape(len(exact.masks), -1), 10)
-    what = f"different functions among them, against (2^{width} − 1)² + 1"
+    what = f"different functions among them, against the count (2ⁿ − 1)² + 1 of n = {width}"
     yield exactly(len(np.unique(rounded, axis=0)), regularisation.distinct_subnetworks((width, width)), what)
     yield close(exact.probabilities.sum(), 1.0, "sum of the probabilities of all masks", atol=1e-12)
     passes = regularisation.mc_dropout(
