@@ -47,7 +47,7 @@ def test_both_roots_equal_scipys_and_their_derivatives_agree_at_equal_eigenvalue
         np.testing.assert_allclose(newton_schulz(matrix, 40), wanted, atol=1e-7)
         change = jnp.asarray(RNG.normal(size=(4, 4)))
         change = change + change.T
-        for at in (matrix, 2.0 * jnp.eye(4)):
+        for at in (matrix + jnp.eye(4), 2.0 * jnp.eye(4)):
             ours = jax.jvp(inverse_square_root, (at,), (change,))[1]
             differences = (inverse_square_root(at + 1e-5 * change) - inverse_square_root(at - 1e-5 * change)) / 2e-5
             np.testing.assert_allclose(ours, differences, atol=1e-6)

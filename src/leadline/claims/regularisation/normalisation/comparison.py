@@ -4,7 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import data, regularisation
-from leadline.claims.scenarios.regularisation.normalised_digits import accuracy, conv_maker, digit_part, logits, trained
+from leadline.claims.scenarios.regularisation.normalised_digits import (
+    accuracy,
+    conv_maker,
+    dense_maker,
+    digit_part,
+    logits,
+    trained,
+)
 from leadline.claims.scenarios.regularisation.stateful_layers import batch_norm, on_batch
 from leadline.evidence import Int, at_least, claim, close, mean
 from leadline.presentation import figure
