@@ -1,5 +1,6 @@
 """What a network with batch normalisation says with the statistics of a batch, and with its buffers."""
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -53,9 +54,16 @@ def mode_gap(net: PyTree, state: eqx.nn.State, x: Shaped[Array, "n ..."], *, bat
     whole = len(x) // batch
     used = x[: whole * batch].reshape(whole, batch, *x.shape[1:])
 
-    def outputs(network: PyTree, rows: Array) -> Array:
-        run = jax.vmap(network, in_axes=(0, None), out_axes=(0, None), axis_name=names.copy().pop())
-        return run(rows, state)[0]
-
-    by_batch, by_buffers = (jax.lax.map(lambda rows, n=network: outputs(n, rows), used) for network in (own, quiet))
+    by_batch, by_buffers = _outputs(own, quiet, state, used, names.pop())
     return ModeGap(*(out.reshape(whole * batch, *out.shape[2:]) for out in (by_batch, by_buffers)))
+
+
+@eqx.filter_jit
+def _outputs(own: PyTree, quiet: PyTree, state: eqx.nn.State, used: Array, name: Hashable) -> tuple[Array, Array]:
+    """The outputs of both networks, batch by batch."""
+
+    def of(network: PyTree) -> Array:
+        run = jax.vmap(network, in_axes=(0, None), out_axes=(0, None), axis_name=name)
+        return jax.lax.map(lambda rows: run(rows, state)[0], used)
+
+    return of(own), of(quiet)

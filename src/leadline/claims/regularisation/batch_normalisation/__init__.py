@@ -1,3 +1,13 @@
 """Batch normalisation."""
 
-MODULES = ("forward", "gradients", "running_statistics", "rectified_inputs")
+MODULES = (
+    "forward",
+    "gradients",
+    "running_statistics",
+    "mode_gaps",
+    "covariate_shift",
+    "learning_rates",
+    "affine_part",
+    "order",
+    "rectified_inputs",
+)

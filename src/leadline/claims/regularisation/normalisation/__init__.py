@@ -1,3 +1,3 @@
 """Normalisation by layer, group, weight and covariance."""
 
-MODULES = ("feature_normalisation", "layer_normalisation", "weight_normalisation", "whitening")
+MODULES = ("feature_normalisation", "layer_normalisation", "comparison", "weight_normalisation", "whitening")

@@ -93,6 +93,11 @@ def dense_maker(widths=(64, 48, 48, 10), **options) -> Callable:
     return make
 
 
+def affine_parts(net) -> list:
+    """Gain and shift of each normalisation of a `RegularisedMLP`, in turn."""
+    return [part for layer in net.normalisations for part in (layer.weight, layer.bias)]
+
+
 class NormalisedConv(eqx.Module):
     """Twice a 3 x 3 convolution, a normalisation, ReLU and 2 x 2 mean pooling, then a linear layer.
 
@@ -152,7 +157,8 @@ def accuracy(outputs, labels) -> np.ndarray:
 
 def cross_entropy(outputs, labels) -> np.ndarray:
     """The mean cross-entropy of each network."""
-    return np.asarray(jnp.mean(optax.softmax_cross_entropy_with_integer_labels(outputs, labels), axis=1))
+    each = jnp.broadcast_to(labels, outputs.shape[:2])
+    return np.asarray(jnp.mean(optax.softmax_cross_entropy_with_integer_labels(outputs, each), axis=1))
 
 
 @eqx.filter_jit
