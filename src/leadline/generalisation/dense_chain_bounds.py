@@ -14,7 +14,13 @@ from leadline.networks.dissection.dense_chains import DenseChain
 from .bounds import Bound
 from .capacity.capacity_calculator import growth_bound
 from .capacity.growth_functions import log_growth_of_network
-from .margin_bounds import frobenius_margin_bound, linear_margin_bound, path_margin_bound, spectral_margin_bound
+from .margin_bounds import (
+    frobenius_margin_bound,
+    input_norm,
+    linear_margin_bound,
+    path_margin_bound,
+    spectral_margin_bound,
+)
 from .network_norms import LayerNorms, fold_biases, layer_norms, path_norms, spectral_complexity
 
 
@@ -65,9 +71,9 @@ def chain_bounds(
     dense = read_dense_chain(chain)
     before = None if start is None else read_dense_chain(start)
     folded = _folded(dense)
-    flat = np.asarray(inputs, float).reshape(len(inputs), -1)
+    flat = np.asarray(inputs).reshape(len(inputs), -1)
     if any(np.any(np.asarray(b)) for b in dense.biases):
-        flat = np.column_stack([flat, np.ones(len(flat))])
+        flat = np.column_stack([flat, np.ones(len(flat), flat.dtype)])
         references = _references(before, folded)
     else:
         folded = folded._replace(matrices=_without_biases(folded.matrices))
@@ -91,7 +97,7 @@ def chain_bounds(
         bounds["spectral norms"] = Bound.inapplicable(
             "true error, spectral norms and margin", "every activation has a Lipschitz constant", trivial=trivial
         )
-    scale = None if not complexity else complexity * float(np.linalg.norm(flat)) / len(flat)
+    scale = None if not complexity else complexity * input_norm(flat) / len(flat)
     return ChainBounds(bounds, norms, float(path_norms(folded.matrices).max()), complexity, scale)
 
 

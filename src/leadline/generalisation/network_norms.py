@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
+from leadline._arrays import spectral_norm
+
 Matrix = Num[np.ndarray, "_ _"]
 
 
@@ -77,7 +79,7 @@ def layer_norms(matrices: Sequence[Matrix], references: Sequence[Matrix] | None 
     references = [np.zeros_like(m) for m in matrices] if references is None else references
     moved = [np.asarray(a, float) - np.asarray(m, float) for a, m in zip(matrices, references, strict=True)]
     return LayerNorms(
-        np.array([np.linalg.norm(a, 2) for a in matrices]),
+        np.array([spectral_norm(np.asarray(a, float)) for a in matrices]),
         np.array([np.linalg.norm(a) for a in matrices]),
         np.array([np.linalg.norm(d, axis=1).sum() for d in moved]),
         np.array([np.linalg.norm(d) for d in moved]),

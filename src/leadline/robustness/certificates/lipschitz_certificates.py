@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from leadline._arrays import spectral_norm
 from leadline._checks import require_numbers
 
 from ..attacks.gradient_attacks import Inputs, Labels
@@ -80,17 +81,8 @@ def step_norm(step: Any, key: PRNGKeyArray) -> float:
     entries = math.prod(step.in_shape) * math.prod(step.out_shape) if step.weight is None else step.weight.size
     if entries <= DENSE_ENTRIES:
         matrix = np.asarray(step.matrix(), np.float64)
-        return _largest_singular(matrix) * (1 + 1e-12 if step.weight is not None else 1 + ROUNDING)
+        return spectral_norm(matrix) * (1 + 1e-12 if step.weight is not None else 1 + ROUNDING)
     return _iterated_norm(step, key)
-
-
-def _largest_singular(matrix: np.ndarray) -> float:
-    """‖A‖₂ from the smaller of AAᵀ and AᵀA, which keeps the digits of the largest value at a fraction of an SVD."""
-    from scipy.linalg import eigvalsh
-
-    gram = matrix @ matrix.T if len(matrix) <= matrix.shape[1] else matrix.T @ matrix
-    last = len(gram) - 1
-    return math.sqrt(max(float(eigvalsh(gram, subset_by_index=[last, last])[0]), 0.0))
 
 
 def _iterated_norm(step: Any, key: PRNGKeyArray) -> float:
