@@ -1,12 +1,11 @@
 from .arms.arm import Arm as Arm, standard_arms as standard_arms
 from .arms.regulariser_comparison import compare_regularisers as compare_regularisers
-from .committees.bagging import Committee as Committee, bag as bag, committee_of as committee_of
+from .committees.bagging import bag as bag, committee_of as committee_of
 from .committees.boosting import adaboost as adaboost, stump as stump
 from .committees.bootstraps import bootstrap as bootstrap
 from .committees.committee_variance import committee_variance as committee_variance, member_moments as member_moments
 from .committees.deep_ensembles import DeepEnsemble as DeepEnsemble, deep_ensemble as deep_ensemble
 from .committees.resamples import bootstrap_rows as bootstrap_rows, distinct_share as distinct_share
-from .distillation.soft_targets import label_posterior as label_posterior, soft_targets as soft_targets
 from .distillation.soft_targets import soft_targets as soft_targets
 from .distillation.students import Distilled as Distilled, distil as distil, distillation_loss as distillation_loss
 from .early_stopping.fitting_order import fitting_order as fitting_order
@@ -26,6 +25,25 @@ from .evaluation.paired_comparisons import (
     holm as holm,
     mcnemar as mcnemar,
     paired_difference as paired_difference,
+)
+from .evaluation.replication import replicate as replicate
+from .evaluation.risk_gaps import risk_gap as risk_gap
+from .evaluation.selection_optimism import selection_optimism as selection_optimism
+from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, convert_dropout as convert_dropout
+from .layers.modal_objective import ModalObjective as ModalObjective
+from .layers.normalisation import BatchNorm as BatchNorm, normalisation as normalisation
+from .layers.regularised_mlp import RegularisedMLP as RegularisedMLP
+from .layers.weight_normalisation import (
+    data_dependent_start as data_dependent_start,
+    weight_norm_gradients as weight_norm_gradients,
+    weight_normalised as weight_normalised,
+)
+from .layers.whitening import (
+    BatchWhitening as BatchWhitening,
+    fit_whitening as fit_whitening,
+    inverse_square_root as inverse_square_root,
+    newton_schulz as newton_schulz,
+)
 from .masks.dropout_regression import (
     dropout_loss as dropout_loss,
     dropout_ridge as dropout_ridge,
@@ -38,17 +56,6 @@ from .masks.sub_networks import (
     mean_unit_correlation as mean_unit_correlation,
     sub_network as sub_network,
 )
-from .layers.dropout import DropConnect as DropConnect, Dropout as Dropout, convert_dropout as convert_dropout
-from .layers.modal_objective import ModalObjective as ModalObjective
-from .layers.normalisation import BatchNorm as BatchNorm, normalisation as normalisation
-from .layers.regularised_mlp import RegularisedMLP as RegularisedMLP
-from .evaluation.replication import replicate as replicate
-from .evaluation.risk_gaps import risk_gap as risk_gap
-from .evaluation.selection_optimism import (
-    attack_accuracy as attack_accuracy,
-    orient_and_vote as orient_and_vote,
-    selection_optimism as selection_optimism,
-)
 from .modes.auditing import ModeAudit as ModeAudit, audit_modes as audit_modes
 from .noise.injected_noise import NoiseInjection as NoiseInjection
 from .noise.noise_penalties import (
@@ -60,18 +67,7 @@ from .noise.virtual_examples import (
     label_changes as label_changes,
     virtual_examples as virtual_examples,
     virtual_sample_size as virtual_sample_size,
-from .layers.weight_normalisation import (
-    data_dependent_start as data_dependent_start,
-    weight_norm_gradients as weight_norm_gradients,
-    weight_normalised as weight_normalised,
 )
-from .layers.whitening import (
-    BatchWhitening as BatchWhitening,
-    fit_whitening as fit_whitening,
-    inverse_square_root as inverse_square_root,
-    newton_schulz as newton_schulz,
-)
-from .evaluation.selection_optimism import selection_optimism as selection_optimism
 from .penalties.feature_sweeps import feature_sweep as feature_sweep
 from .penalties.filtered_fits import filtered_fits as filtered_fits
 from .penalties.leave_one_out import ridge_leave_one_out as ridge_leave_one_out
@@ -107,10 +103,7 @@ from .pretraining.pretext_tasks import PatchTask as PatchTask, Pretext as Pretex
 from .shift.detector import detect_shift as detect_shift
 from .shift.importance_weights import density_ratios as density_ratios, effective_sample_size as effective_sample_size
 from .shift.simulator import CovariateShift as CovariateShift, shifted_inputs as shifted_inputs
-from .shift.weighted_fits import (
-    ImportanceWeighted as ImportanceWeighted,
-    fit_weighted as fit_weighted,
-    weighted_least_squares as weighted_least_squares,
+from .shift.weighted_fits import fit_weighted as fit_weighted, weighted_least_squares as weighted_least_squares
 from .statistics.activation_shift import (
     gradient_shift as gradient_shift,
     moment_shift as moment_shift,
@@ -136,4 +129,3 @@ from .statistics.running_averages import (
     running_average as running_average,
     running_law as running_law,
 )
-from .shift.weighted_fits import fit_weighted as fit_weighted, weighted_least_squares as weighted_least_squares
