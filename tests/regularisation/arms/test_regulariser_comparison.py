@@ -71,6 +71,7 @@ def test_differences_are_paired_by_seed_and_corrected_for_their_number(compariso
     assert min(result.against.adjusted for result in found.results[1:]) == pytest.approx(min(1, 3 * min(p)))
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_numbers_and_another_other_rows():
     x, y = rows()
     options = SMALL | {"arms": ARMS[:2], "num_steps": 3}

@@ -65,7 +65,7 @@ def comparison_figure(found: RegulariserComparison, stated: dict[str, float] | N
     count = len(found.results) - 1
     named = "No arm is" if not better else f"{len(better)} of {count} arms are" if count > 1 else "The arm is"
     title = f"{named} better than none after Holm's correction; the least error: {found.best.arm.name}"
-    errors = {result.arm.name: _spread(result.test_error) for result in found.results}
+    errors = {result.arm.name: spread(result.test_error) for result in found.results}
     differences = {
         result.arm.name: (d.mean, d.low, d.high)
         for result in found.results
@@ -97,6 +97,7 @@ def in_order(found: RegulariserComparison, stated: dict[str, float]) -> dict[str
     return {result.arm.name: stated.get(result.arm.name, np.nan) for result in found.results}
 
 
-def _spread(values: np.ndarray) -> tuple[float, float, float]:
+def spread(values: np.ndarray) -> tuple[float, float, float]:
+    """The mean over seeds, and one standard error below and above it."""
     middle, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
     return middle, middle - error, middle + error

@@ -13,7 +13,7 @@ from leadline.regularisation import compare_regularisers, standard_arms
 from leadline.regularisation.arms.regulariser_comparison import RegulariserComparison
 
 from .comparison_directory import kept_arm
-from .comparison_record import REFERENCE, comparison_figure, in_order
+from .comparison_record import REFERENCE, comparison_figure, in_order, spread
 
 TRAIN, HELD, POOL = 300, 100, 797
 SEEDS = 8
@@ -97,7 +97,7 @@ def _beyond_errors(found: RegulariserComparison) -> Figure:
         ("log loss", 2, lambda r: r.log_loss),
         ("test error less training error", None, lambda r: r.gap),
     ):
-        measured = {r.arm.name: float(values(r).mean()) for r in found.results}
+        measured = {r.arm.name: spread(values(r)) for r in found.results}
         known = None if place is None else {name: numbers[place] for name, numbers in STATED.items()}
         least = min(measured, key=measured.__getitem__)
         panels.append(
