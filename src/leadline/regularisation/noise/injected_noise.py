@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Num, PRNGKeyArray, PyTree
 
@@ -78,7 +79,7 @@ class NoiseInjection(eqx.Module):
 
 
 def noisy_inputs(
-    x: Num[Array, "n ..."], scale: float | Float[Array, ""], *, key: PRNGKeyArray
+    x: Num[Array | np.ndarray, "n ..."], scale: float | Float[Array, ""], *, key: PRNGKeyArray
 ) -> Float[Array, "n ..."]:
     """x + s ξ with ξ ~ N(0, I); as it is where s is the number 0."""
     x = jnp.asarray(x)

@@ -45,10 +45,11 @@ def virtual_examples(
     copies = count if copies is None else copies
     if not 1 <= copies <= count:
         raise ValueError(f"virtual_examples got copies = {copies} of {count} transformations; choose 1 to {count}.")
-    if copies < count and key is None:
-        raise ValueError("virtual_examples draws among the transformations; pass key=jax.random.key(seed).")
-    order = np.tile(np.arange(count), (len(images), 1))
-    chosen = order if copies == count else generator(key).permuted(order, axis=1)[:, :copies]
+    chosen = np.tile(np.arange(count), (len(images), 1))
+    if copies < count:
+        if key is None:
+            raise ValueError("virtual_examples draws among the transformations; pass key=jax.random.key(seed).")
+        chosen = generator(key).permuted(chosen, axis=1)[:, :copies]
     made = np.empty((len(images), copies, *images.shape[1:]), images.dtype)
     for index, transformation in enumerate(transformations):
         rows, places = np.nonzero(chosen == index)

@@ -78,9 +78,7 @@ def _squares(values):
 
 
 @claim(sources=("penn",), shows=("regularisation.member_moments", "regularisation.committee_of"), empirical=True)
-def correlated_errors_limit_bagging(
-    key, samples: Int(200, 400) = 200, trees: Int(20, 40) = 20, draws: Int(10, 16) = 12
-):
+def correlated_errors_limit_bagging(key, samples: Int(400, 700) = 450, trees: Int(25, 40) = 25, draws: Int(8, 16) = 8):
     r"""Correlated errors limit bagging.
 
     What a committee gains is governed by the correlation ρ of its members. Hiding features from each split of a tree
