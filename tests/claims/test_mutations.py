@@ -109,6 +109,26 @@ MUTATIONS = [
     ),
     ("distillation-gradient", "regularisation.distillation.students.distillation_loss", scaled(1.001)),
     ("infonce-lower-bound", "regularisation.pretraining.contrastive_coding.autoregression_information", scaled(1.1)),
+    ("feature-normalisation", "regularisation.statistics.feature_normalisation.normalise_features", scaled(1.0001)),
+    (
+        "batch-norm-backward",
+        "regularisation.statistics.feature_normalisation.normalise_features_gradient",
+        scaled(1.0001),
+    ),
+    ("layer-normalisation", "regularisation.statistics.feature_normalisation.normalise_features_gradient", scaled(-1)),
+    (
+        "relu-after-standardising",
+        "regularisation.statistics.feature_normalisation.rectified_moments",
+        lambda right: lambda *a: tuple(1.001 * value for value in right(*a)),
+    ),
+    ("running-statistics", "regularisation.statistics.running_averages.running_law", with_field("variance_share", 1.2)),
+    (
+        "weight-norm-gradients",
+        "regularisation.layers.weight_normalisation.weight_norm_gradients",
+        lambda right: lambda *a: (right(*a)[0], 1.0001 * right(*a)[1]),
+    ),
+    ("whitening", "regularisation.layers.whitening.fit_whitening", with_field("transform", 1.0001)),
+    ("weight-norm-equals-batch-norm", "regularisation.layers.whitening.fit_whitening", with_field("transform", 1.001)),
     (
         "novikoff-bound",
         "linear_classifiers.margins.mistake_bounds.mistake_bound",

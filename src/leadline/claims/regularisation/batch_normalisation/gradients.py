@@ -234,5 +234,6 @@ def batch_norm_weight_direction(
             f"step at ‖w‖ = {r:g}": (tuple(r * circle[place]), tuple(r * circle[place] + reach * step))
             for r, step in steps.items()
         },
+        domain=((-2.5, 2.5), (-2.5, 2.5)),
     )
     yield figure.beside("The loss is constant along each ray; steps are tangent, and shorter farther out", ray, plane)

@@ -56,12 +56,13 @@ def feature_normalisation(
     # Shares after normalising scatter less than those of independent rows, so that the interval is wide enough.
     what = "share outside the sigmoid's linear range: raw, normalised, with gain 4 and shift 1"
     yield frequency(counts, rows, shares, what)
-    reach = np.linspace(-12, 12, 200)
+    ends = max(np.abs(values[:, 0]).max() for values in outside.values())
+    reach = np.linspace(-ends, ends, 400)
     title = (
         f"Outside the sigmoid's linear range: {shares[0]:.0%} of the raw inputs, {shares[1]:.0%} normalised, "
         f"{shares[2]:.0%} after the affine part"
     )
     samples = {name: values[:, 0] for name, values in outside.items()}
     lines = {f"predicted, {name}": (reach, norm.pdf(reach, *theirs[name])) for name in outside}
-    rules = {"linear range": ("x", -LINEAR), "its end": ("x", LINEAR)}
+    rules = {"−1.5": ("x", -LINEAR), "1.5": ("x", LINEAR)}
     yield figure.histogram(title, "input of the sigmoid", samples=samples, lines=lines, rules=rules, bins=80)

@@ -111,8 +111,8 @@ def weight_norm_growth(
     r"""The vectors of weight normalisation only grow.
 
     The gradient in v is orthogonal to v, so that a step of gradient descent adds its squared length to that of v: the
-    norm never falls. As w depends on v/‖v‖ alone, a step that was too large lowers the next ones, which is why the
-    final loss depends little on the step size.
+    norm never falls. As w depends on v/‖v‖ alone, too large a step lowers the next ones. That more step sizes then do
+    well is a finding, and is judged as one.
 
     $$v_t^\top \nabla_v l = 0 \;\Rightarrow\; \|v_{t+1}\|^2 = \|v_t\|^2 + \eta^2 \|\nabla_v l\|^2$$
 
@@ -120,7 +120,8 @@ def weight_norm_growth(
 
     Check: Logistic regression on 60 points, without bias. Then, empirically, the number of step sizes from 10⁻³ to 10³
     (two to a decade) from which 200 steps come within 10 % of the best final loss, with w and with (γ, v), over eight
-    draws; both start at the same w.
+    draws of noisy labels (noise 3, so that no w separates them); both start at the same w. The statement holds unless
+    the whole interval is below 0. With noise 0.5, which most often is separable, no gain was seen.
     """
     rng = data.generator(key)
     x, y, start = _logistic_draw(rng, inputs)
@@ -159,15 +160,17 @@ def weight_norm_growth(
         log="xy",
         points={"trained in w": (rates, middle[:, 0]), "trained in (γ, v)": (rates, middle[:, 1])},
     )
-    more = good[:, 1].mean() - good[:, 0].mean()
-    told = f"{abs(more):.1f} step sizes more do well" if more > 0 else "no more step sizes do well (not confirmed)"
+    more = good[:, 1] - good[:, 0]
+    error = more.std(ddof=1) / np.sqrt(len(more))
+    seen = "" if more.mean() > 3 * error else ", not confirmed"
+    told = f"step sizes that do well: {more.mean():+.2f} ± {error:.2f} against w{seen}"
     yield figure.beside(f"Steps are orthogonal to v, which grows; {told}", growth, robust)
 
 
 def _logistic_draw(rng, inputs):
-    """60 points, labels by a random unit with noise, and a start for w."""
+    """60 points, labels by a random unit with so much noise that no unit separates them, and a start for w."""
     x = rng.normal(size=(60, inputs))
-    y = np.sign(x @ rng.normal(size=inputs) + 0.5 * rng.normal(size=60))
+    y = np.sign(x @ rng.normal(size=inputs) + 3.0 * rng.normal(size=60))
     return jnp.asarray(x), jnp.asarray(y), jnp.asarray(rng.normal(size=inputs))
 
 
