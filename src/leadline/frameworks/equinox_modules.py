@@ -57,7 +57,7 @@ class EquinoxFunction(eqx.Module):
         return outputs[0]
 
 
-def open_equinox(network: eqx.Module, state: eqx.nn.State | None) -> tuple[Callable, PyTree]:
+def open_equinox(network: Any, state: eqx.nn.State | None) -> tuple[Callable, PyTree]:
     refuse_no_call(network)
     call = network.__call__
     wanted = required_arguments(call)[1:]

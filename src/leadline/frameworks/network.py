@@ -78,7 +78,7 @@ class Choice:
     def __call__(self, outputs: Any) -> Any:
         named = isinstance(self.name, str) and not isinstance(outputs, dict)
         try:
-            return getattr(outputs, self.name) if named else outputs[self.name]
+            return getattr(outputs, str(self.name)) if named else outputs[self.name]
         except (AttributeError, KeyError, IndexError, TypeError):
             raise Refused(
                 f"The network returns {_contents(outputs)}, which has no {self.name!r}; choose one by select=, as in "

@@ -132,8 +132,9 @@ def _constant(argument: Any) -> Any:
 def _frozen(value: Any) -> Any:
     if isinstance(value, dict):
         return Record(dict, tuple(value), tuple(_frozen(part) for part in value.values()))
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return Record(type(value), value._fields, tuple(_frozen(part) for part in value))
+    fields = getattr(value, "_fields", None)
+    if isinstance(value, tuple) and fields is not None:
+        return Record(type(value), fields, tuple(_frozen(part) for part in value))
     if isinstance(value, list | tuple):
         return tuple(_frozen(part) for part in value)
     return value

@@ -54,7 +54,7 @@ def check_module(network: Any) -> None:
 def _check_tensor(name: str, tensor: Any) -> None:
     import torch
 
-    if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+    if torch.nn.parameter.is_lazy(tensor):
         raise Refused(f"{name} of the PyTorch network has no shape yet; call the network once with a batch first.")
     if tensor.device.type != "cpu":
         how = "give a network that has values" if tensor.device.type == "meta" else "call .cpu() on it first"

@@ -53,10 +53,11 @@ def fit_labels(
     """
     if num_steps < 1 or not rate > 0:
         raise ValueError(f"fit_labels got {num_steps} steps of rate {rate}; give 1 or more and a rate above 0.")
-    found = _fit(
+    losses, right, rows = _fit(
         PatchConvolutions(apply), params, criterion, jnp.asarray(inputs), jnp.asarray(targets), rate, num_steps
     )
-    return LabelProbe(*(None if f is None else np.asarray(f, float) for f in found))
+    answers = None if right is None else np.asarray(right, float)
+    return LabelProbe(np.asarray(losses, float), answers, np.asarray(rows, float))
 
 
 @eqx.filter_jit
