@@ -123,6 +123,8 @@ def test_bad_rows_are_one_sentence(change, told):
         ({"arms": (Arm("none", decay=0.1),)}, "must change nothing"),
         ({"arms": (Arm("none"), Arm("none"))}, "a name of its own"),
         ({"seeds": 1}, "seeds = 1"),
+        ({"folds": 1}, "folds = 1; give at least 2"),
+        ({"random_labels": 2.0}, "a share from 0 to 1"),
         ({"batch": 1000}, "1000 of 39 training rows"),
         ({"sizes": (50, 50)}, "50 were to be trained on"),
         ({"test": rows(9, classes=4)}, "the class 3, of which there is no training row"),

@@ -116,7 +116,7 @@ class _LoggedPart(SealedPart):
         self._log = log
 
     def open(self, reason: str) -> tuple[Any, ...]:
-        self._log(reason, granted=not self.accesses)
+        self._log(reason, not self.accesses)
         return super().open(reason)
 
 

@@ -38,7 +38,7 @@ def bench(key: PRNGKeyArray, say: Callable[[str], None], seeds: int, num_steps: 
         measured = float(found[name].test_error.mean())
         yield close(measured, error, f"{name}: test error, reference run", atol=0.03).as_empirical()
     for name in BETTER:
-        against = found[name].against
+        against = found.against_none(name)
         yield at_most(
             against.difference.high, 0.0, f"{name}: upper end of the paired 95% interval of the error less none's"
         ).as_empirical()
@@ -109,7 +109,7 @@ def _beyond_errors(found: RegulariserComparison) -> Figure:
                 points={"measured": measured},
             )
         )
-    none, smoothed = found["none"], found["label smoothing 0.2"].against.difference
+    none, smoothed = found["none"], found.against_none("label smoothing 0.2").difference
     title = (
         f"Without a regulariser the training error is {none.train_error.mean():.0%} and the test error "
         f"{none.test_error.mean():.1%}; label smoothing changes it by {smoothed.mean:+.3f} "

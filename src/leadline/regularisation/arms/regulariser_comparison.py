@@ -65,6 +65,13 @@ class RegulariserComparison:
     def __getitem__(self, name: str) -> ArmResult:
         return next(result for result in self.results if result.arm.name == name)
 
+    def against_none(self, name: str) -> Against:
+        """The test error of an arm less that of `none`; ValueError for an arm that is not compared."""
+        found = next((result.against for result in self.results if result.arm.name == name), None)
+        if found is None:
+            raise ValueError(f"The arm {name} is not compared with {NONE}; give one of the others.")
+        return found
+
     @property
     def best(self) -> ArmResult:
         """The arm with the least mean test error."""
@@ -116,7 +123,10 @@ def compare_regularisers(
     """
     arms = tuple(standard_arms(num_steps) if arms is None else arms)
     _check_arms(arms, seeds)
-    require_counts("compare_regularisers", num_steps=num_steps, folds=folds - 1)
+    require_counts("compare_regularisers", num_steps=num_steps)
+    require_counts("compare_regularisers", least=2, folds=folds)
+    if not 0 <= random_labels <= 1:
+        raise ValueError(f"compare_regularisers got random_labels = {random_labels}; give a share from 0 to 1.")
     names, x, labels, sealed = _prepared(x, y, test, folds, seal, key)
     drawing, training = jax.random.split(jax.random.fold_in(key, 1))
     drawn = draw_rows(labels, len(names), seeds, folds=folds, sizes=sizes, random_labels=random_labels, key=drawing)

@@ -110,11 +110,11 @@ def _compared(
                     ended(f"{arm.name} is done")
                     return found
 
-                x, y = source.parts.train
+                (x, y), test = source.parts.train, source.parts.test
                 found = compare_regularisers(
                     x,
                     y,
-                    source.parts.test,
+                    None if test is None else (test[0], test[1]),
                     arms=arms,
                     **source.options,
                     **options,
