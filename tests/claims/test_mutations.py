@@ -145,7 +145,7 @@ MUTATIONS = [
     ("linear-minimal-perturbation", "robustness.linear_distances.boundary_distances", scaled(1.01)),
     ("norm-balls", "robustness.attacks.norm_projections.project", scaled(1.01)),
     ("fgsm", "robustness.attacks.gradient_attacks.fgsm", scaled(-1)),
-    ("train-eval-audit", "regularisation.modes.auditing._random", lambda right: lambda *a: ()),
+    ("train-eval-audit", "regularisation.modes.auditing._noise", lambda right: lambda *a: None),
     (
         "train-eval-audit",
         "regularisation.modes.layer_findings.offset",
