@@ -230,6 +230,12 @@ MUTATIONS = [
     ("bagging-variance", "regularisation.committees.committee_variance.member_moments", with_field("products", 0.8)),
     ("boosting", "regularisation.committees.boosting.adaboost", with_field("weights", 1.001)),
     ("boosting-training-error-bound", "regularisation.committees.boosting.adaboost", with_field("errors", 0.99)),
+    ("train-eval-audit", "regularisation.modes.auditing._noise", lambda right: lambda *a: None),
+    (
+        "train-eval-audit",
+        "regularisation.modes.layer_findings.offset",
+        lambda right: lambda running, measured: right(measured, measured),
+    ),
 ]
 
 
