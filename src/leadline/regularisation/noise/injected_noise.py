@@ -80,7 +80,7 @@ class NoiseInjection(eqx.Module):
 
 def noisy_inputs(
     x: Num[Array | np.ndarray, "n ..."], scale: float | Float[Array, ""], *, key: PRNGKeyArray
-) -> Float[Array, "n ..."]:
+) -> Num[Array, "n ..."]:
     """x + s ξ with ξ ~ N(0, I); as it is where s is the number 0."""
     x = jnp.asarray(x)
     if _is_zero(scale):
