@@ -1,4 +1,4 @@
-"""Training: a step of Adam on a small and a large network, and many networks at once, against PyTorch."""
+"""Training: a step of Adam on small and large networks, with batch normalisation, and many at once, against PyTorch."""
 
 import itertools
 
@@ -39,6 +39,7 @@ def case(
     networks: int,
     asked: float,
     reason: str = "",
+    normalised: bool = False,
 ) -> Case:
     steps = epochs * (samples // BATCH) * networks
     weights = [i * o for i, o in itertools.pairwise(widths)]
@@ -54,7 +55,7 @@ def case(
             Side("PyTorch compiled", "benchmarks.training.torch_loops", "compiled", "torch"),
         ),
         lambda: inputs(widths, loss, samples, epochs, networks),
-        {"widths": widths, "loss": loss, "epochs": epochs, "networks": networks},
+        {"widths": widths, "loss": loss, "epochs": epochs, "networks": networks, "normalised": normalised},
         tolerance=1e-3,
         asked=asked,
         count=steps,
@@ -96,5 +97,25 @@ CASES = [
         5.0,
         "on one core a gradient takes 70 of 127 µs, where a product of 128 x 64 x 64 alone reaches 67 GFlop/s and thin "
         "ones less; the rest is Adam, the shuffling (9 µs), and stacking and cutting the networks apart.",
+    ),
+    case(
+        "Adam step with batch normalisation, 784-512-512-10, batch 128",
+        (784, 512, 512, 10),
+        "cross-entropy",
+        12_800,
+        2,
+        1,
+        1.0,
+        normalised=True,
+    ),
+    case(
+        "Adam step with batch normalisation of one of 8 networks 784-512-512-10",
+        (784, 512, 512, 10),
+        "cross-entropy",
+        2_560,
+        2,
+        8,
+        1.0,
+        normalised=True,
     ),
 ]

@@ -59,11 +59,10 @@ class Supervised(eqx.Module):
     loss: Loss = eqx.field(static=True)
 
     def __call__(
-        self, model: Callable, sample: "Sample | tuple", key: PRNGKeyArray | None, state: PyTree
+        self, model: Callable, sample: Sample | tuple, key: PRNGKeyArray | None, state: PyTree
     ) -> tuple[RowLosses, PyTree]:
-        inputs, targets = sample
+        inputs, targets = (jnp.asarray(part) for part in sample)
         outputs, state = self.outputs(model, inputs, key, state)
-        targets = jnp.asarray(targets)
         right = _right(outputs, targets)
         return RowLosses(self.loss(outputs, targets), None, {} if right is None else {"accuracy": right}), state
 

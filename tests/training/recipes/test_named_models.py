@@ -3,6 +3,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import leadline
 from leadline.training import recipes
 from leadline.training.recipes.settings import Conv, Dense, Linear, Mlp, Residual
 
@@ -23,6 +24,22 @@ def test_every_kind_gives_a_score_for_each_class_in_32_bits(settings, shape):
     scores = eqx.filter_eval_shape(lambda net, image: net(image), net, jax.ShapeDtypeStruct(shape, jnp.float32))
     assert scores.shape == (10,)
     assert {leaf.dtype for leaf in (scores, *jax.tree.leaves(net)) if hasattr(leaf, "dtype")} == {jnp.dtype("float32")}
+
+
+def test_dropout_and_normalisation_come_with_their_state():
+    made = recipes.build_model(
+        Mlp((4, 3), dropout=0.5, input_dropout=0.2, normalisation="batch", normalise="after"),
+        (2, 2),
+        10,
+        key=jax.random.key(0),
+    )
+    net = made.network
+    assert [layer.p for layer in net.dropouts] == [0.2, 0.5, 0.5]
+    assert (net.order, [norm.input_size for norm in net.normalisations]) == ("after", [4, 3])
+    assert {leaf.dtype for leaf in jax.tree.leaves(eqx.filter(made, eqx.is_inexact_array))} == {jnp.dtype("float32")}
+    assert jax.tree.leaves(leadline.as_apply(made).params)[0].shape == (4, 4)
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(leadline.as_apply(made).params))
+    assert parameters == 20 + 15 + 40 + 2 * (4 + 3)  # running statistics are none
 
 
 def test_the_settings_arrive():

@@ -20,6 +20,21 @@ def test_network_loss_and_data_come_back(tmp_path):
     np.testing.assert_allclose(run.losses(run.network, few, labels), expected, rtol=1e-5)
 
 
+def test_a_network_with_modes_comes_back_with_its_statistics(tmp_path):
+    text = (
+        'data = {name = "digits", images = 200, validation = 0.2}\ntraining = {epochs = 2, batch = 32}\n'
+        'model = {kind = "mlp", hidden = [8], dropout = 0.2, normalisation = "batch"}'
+    )
+    outcome = train(parse_recipe(text), tmp_path / "run")
+    run = read_run(tmp_path / "run")
+    for a, b in zip(jax.tree.leaves(outcome.model), jax.tree.leaves(run.network), strict=True):
+        np.testing.assert_array_equal(a, b)
+    scores = np.asarray(outputs_of(run.network, run.tests[0]))
+    assert np.mean(scores.argmax(axis=1) == run.tests[1]) == pytest.approx(outcome.test_accuracy)
+    assert outcome.parameters == 64 * 8 + 8 + 8 * 10 + 10 + 2 * 8
+    assert "validation_loss" in run.history
+
+
 def test_a_directory_that_holds_no_run_is_refused(tmp_path):
     with pytest.raises(RecipeError, match="no finished run"):
         read_run(tmp_path)

@@ -15,12 +15,12 @@ class Dropout(eqx.nn.Dropout):
     al. 2014) trains on m x and uses π x. `eqx.nn.inference_mode` switches between training and use.
 
     >>> import jax, jax.numpy as jnp
-    >>> x = jnp.ones(4)
-    >>> Dropout(0.5)(x, key=jax.random.key(1)).tolist()
-    [2.0, 0.0, 2.0, 2.0]
+    >>> x = jnp.ones(100)
+    >>> sorted(set(Dropout(0.5)(x, key=jax.random.key(0)).tolist()))
+    [0.0, 2.0]
     >>> classic = Dropout(0.5, convention="classic")
-    >>> classic(x, key=jax.random.key(1)).tolist(), eqx.nn.inference_mode(classic)(x).tolist()
-    ([1.0, 0.0, 1.0, 1.0], [0.5, 0.5, 0.5, 0.5])
+    >>> sorted(set(classic(x, key=jax.random.key(0)).tolist())), set(eqx.nn.inference_mode(classic)(x).tolist())
+    ([0.0, 1.0], {0.5})
     """
 
     convention: Convention = eqx.field(static=True)

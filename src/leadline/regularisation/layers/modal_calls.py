@@ -29,7 +29,7 @@ def modal_outputs(
         )
     stateful = state is not None and takes(model.__call__, "state")
     keyed = takes(model.__call__, "key") and key is not None
-    keys = jax.random.split(key, len(inputs)) if keyed else None
+    keys = None if key is None or not keyed else jax.random.split(key, len(inputs))
 
     def one(x: Array, state: PyTree, key: PRNGKeyArray | None) -> Any:
         more = ({"state": state} if stateful else {}) | ({"key": key} if keyed else {})

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .running_statistics import kept
+
 Normalisation = Literal["batch", "layer", "rms", "group", "instance"]
 NORMALISATIONS: tuple[Normalisation, ...] = ("batch", "layer", "rms", "group", "instance")
 
@@ -49,14 +51,14 @@ class BatchNorm(eqx.nn.BatchNorm):
 
     def statistics(self, state: eqx.nn.State) -> tuple[Float[Array, " channels"], Float[Array, " channels"]]:
         """The running mean and variance; 0 and 1 before the first batch."""
-        mean, variance = state.get(self.batch_state_index)
+        mean, variance = kept(state, self.batch_state_index)
         count = self.batches_seen(state)
         share = jnp.where(count == 0, 1, 1 - jnp.asarray(self.momentum, mean.dtype) ** count)
         return mean / share, jnp.where(count == 0, 1, variance / share)
 
     def batches_seen(self, state: eqx.nn.State) -> Array:
         """How many batches the running statistics are made of."""
-        return state.get(self.batch_counter)
+        return kept(state, self.batch_counter)
 
     def __call__(
         self,
@@ -78,7 +80,7 @@ class BatchNorm(eqx.nn.BatchNorm):
         mean, variance = self.statistics(state)
         spread = (-1, *[1] * (x.ndim - 1))
         y = (x - mean.reshape(spread)) / jnp.sqrt(variance.reshape(spread) + self.eps)
-        if self.channelwise_affine:
+        if self.weight is not None and self.bias is not None:
             y = y * self.weight.reshape(spread) + self.bias.reshape(spread)
         return y, state
 

@@ -1,9 +1,22 @@
 """Which layers keep running statistics, and whether they have any yet."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import numpy as np
+from jax import core
 from jaxtyping import PyTree
+
+
+def kept(state: eqx.nn.State, index: Any) -> Any:
+    """What the state has at an index of a layer, which Equinox's types call optional.
+
+    >>> layer, state = eqx.nn.make_with_state(eqx.nn.BatchNorm)(3, "batch", mode="batch")
+    >>> int(kept(state, layer.batch_counter))
+    0
+    """
+    return state.get(index)
 
 
 def batch_norms(network: PyTree) -> dict[str, eqx.nn.BatchNorm]:
@@ -47,5 +60,5 @@ def _is_empty(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> bool:
         flag, empty = layer.ema_first_time_index, True
     else:
         flag, empty = layer.batch_counter, 0
-    seen = state.get(flag)
-    return not isinstance(seen, jax.core.Tracer) and bool(np.asarray(seen) == empty)
+    seen = kept(state, flag)
+    return not isinstance(seen, core.Tracer) and bool(np.asarray(seen) == empty)

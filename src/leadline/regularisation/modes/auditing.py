@@ -130,8 +130,8 @@ def _random(network: ModalNetwork, x: np.ndarray, dropouts: tuple[str, ...], sca
     found = []
     for name in dropouts:
         others = tuple(other for other in dropouts if other != name)
-        passes = [network.run(x, "given", draw, others).outputs for draw in (0, 1)]
-        if _distance(*passes, scale) > 0:
+        first, second = (network.run(x, "given", draw, others).outputs for draw in (0, 1))
+        if _distance(first, second, scale) > 0:
             found.append(name)
     return tuple(found)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .layer_findings import LayerFinding
+from .layer_findings import LayerFinding, Offset
 from .modal_networks import BATCH_NORM, DROPOUT
 
 NOISY = 0.5  # of the outputs' spread: what batch statistics may add before a batch is too small
@@ -99,24 +99,25 @@ def _statistics(seen: Observed) -> Iterator[Fault]:
     empty = tuple(layer.name for layer in norms if layer.seen == 0 and layer.name not in frozen)
     if empty:
         yield Fault("stale statistics", empty, "they have seen no batch: mean 0 and variance 1 as at the start")
-    rest = [layer for layer in norms if layer.train is not None and layer.name not in (*empty, *frozen)]
+    rest = {layer.name: layer.train for layer in norms if layer.train is not None}
     if frozen or empty or not rest:
         return
-    first = rest[0].train
+    nearest, first = next(iter(rest.items()))
     if seen.noise is not None and seen.noise > NOISY:
         told = f"outputs by the statistics of {seen.batch} examples differ by {seen.noise:.2g} of their spread from "
-        yield Fault("tiny batch", tuple(layer.name for layer in rest), f"{told}those of all rows")
+        yield Fault("tiny batch", tuple(rest), f"{told}those of all rows")
     elif first.shift < 0.25 and 0.4 < first.ratio < 0.7 and first.spread < 0.5:
-        told = f"the running variance of {rest[0].name} is {first.ratio:.2f} of the data's, as with batches of about "
-        yield Fault("tiny batch", (rest[0].name,), f"{told}{1 / (1 - first.ratio):.0f}")
-    elif off := [layer for layer in rest if layer.train.off]:
-        yield Fault("stale statistics", tuple(layer.name for layer in off), _told(off[0], off[0].train, "the training"))
-    elif off := [layer for layer in rest if layer.new is not None and layer.new.off]:
-        yield Fault("domain shift", tuple(layer.name for layer in off), _told(off[0], off[0].new, "new"))
+        told = f"the running variance of {nearest} is {first.ratio:.2f} of the data's, as with batches of about "
+        yield Fault("tiny batch", (nearest,), f"{told}{1 / (1 - first.ratio):.0f}")
+    elif off := {name: offset for name, offset in rest.items() if offset.off}:
+        yield Fault("stale statistics", tuple(off), _told(off, "the training"))
+    elif off := {layer.name: layer.new for layer in norms if layer.new is not None and layer.new.off}:
+        yield Fault("domain shift", tuple(off), _told(off, "new"))
 
 
-def _told(layer: LayerFinding, offset, which: str) -> str:
+def _told(off: dict[str, Offset], which: str) -> str:
+    name, offset = next(iter(off.items()))
     return (
-        f"{layer.name}: {offset.share:.0%} of its features are off, its mean by {offset.shift:.2g} standard deviations "
+        f"{name}: {offset.share:.0%} of its features are off, its mean by {offset.shift:.2g} standard deviations "
         f"of {which} inputs and its variance by a factor of {offset.ratio:.2g} (medians)"
     )

@@ -12,7 +12,7 @@ from leadline.frameworks.checks import inference_options
 
 from ..layers.modal_calls import modal_outputs
 from ..layers.normalisation import BatchNorm
-from ..layers.running_statistics import batch_norms
+from ..layers.running_statistics import batch_norms, kept
 from .modal_networks import BATCH_NORM, DROPOUT, ModalLayer, ModalNetwork, Mode, Pass, Statistics, batch_statistics
 
 
@@ -37,16 +37,13 @@ class EquinoxNetwork(ModalNetwork):
         options = {name: flag == (mode != "training") for name, flag in inference_options(network.__call__).items()}
         options = {name: flag for name, flag in options.items() if name not in ("inference", "deterministic")}
         outputs, after = _called(network, jnp.asarray(inputs), jax.random.key(draw), self.state, options)
-        return Pass(np.asarray(outputs), {n: self._batch(layer, after) for n, layer in batch_norms(network).items()})
+        norms = {} if self.state is None else batch_norms(network)
+        return Pass(np.asarray(outputs), {n: _seen(layer, self.state, after) for n, layer in norms.items()})
 
     def running(self) -> dict[str, Statistics]:
+        if self.state is None:
+            return {}
         return {name: _used(layer, self.state) for name, layer in batch_norms(self.network).items()}
-
-    def _batch(self, layer: eqx.nn.BatchNorm, after: eqx.nn.State) -> Statistics | None:
-        old, new = _kept(layer, self.state), _kept(layer, after)
-        if layer.mode == "ema" and bool(self.state.get(layer.ema_first_time_index)):
-            return None if np.array_equal(old.mean, new.mean) else new
-        return batch_statistics(old, new, layer.momentum)
 
 
 @eqx.filter_jit
@@ -79,20 +76,29 @@ def _replaced(network: PyTree, name: str) -> PyTree:
     )
 
 
+def _seen(layer: eqx.nn.BatchNorm, before: Any, after: Any) -> Statistics | None:
+    """The statistics of the batch between two states."""
+    old, new = _kept(layer, before), _kept(layer, after)
+    if layer.mode == "ema" and bool(kept(before, layer.ema_first_time_index)):
+        return None if np.array_equal(old.mean, new.mean) else new
+    return batch_statistics(old, new, layer.momentum)
+
+
 def _kept(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Statistics:
     """The averages as the state has them."""
     index = layer.ema_state_index if layer.mode == "ema" else layer.batch_state_index
-    mean, variance = (np.asarray(part, float) for part in state.get(index))
+    mean, variance = (np.asarray(part, float) for part in kept(state, index))
     return Statistics(mean, variance)
 
 
 def _used(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Statistics:
     """The statistics that the layer divides by in use."""
-    kept = _kept(layer, state)
+    averages = _kept(layer, state)
     if layer.mode == "ema":
-        return kept._replace(seen=0 if bool(state.get(layer.ema_first_time_index)) else None)
-    seen = int(state.get(layer.batch_counter))
+        return averages._replace(seen=0 if bool(kept(state, layer.ema_first_time_index)) else None)
+    seen = int(kept(state, layer.batch_counter))
     if isinstance(layer, BatchNorm):
-        return Statistics(*(np.asarray(part, float) for part in layer.statistics(state)), seen)
+        mean, variance = layer.statistics(state)
+        return Statistics(np.asarray(mean, float), np.asarray(variance, float), seen)
     share = 1 - layer.momentum**seen if seen else 1.0
-    return Statistics(kept.mean / share, kept.variance / share, seen)
+    return Statistics(averages.mean / share, averages.variance / share, seen)

@@ -39,7 +39,9 @@ class NnxNetwork(ModalNetwork):
         modules = _modal(copy)
         for name in without:
             modules[name][0].rate = 0.0
-        options = {n: flag == (mode != "training") for n, flag in inference_options(copy.__call__).items()}
+        options: dict[str, Any] = {
+            n: flag == (mode != "training") for n, flag in inference_options(copy.__call__).items()
+        }
         if takes(copy.__call__, "rngs"):
             options["rngs"] = nnx.Rngs(draw)
         before = {name: _of_nnx(module) for name, (module, kind, _) in modules.items() if kind == BATCH_NORM}
@@ -95,7 +97,7 @@ class LinenNetwork(ModalNetwork):
 
         seen: dict[str, ModalLayer] = {}
 
-        def watch(call: Any, args: tuple, kwargs: dict, context: Any) -> Any:
+        def watch(call: Any, args: Any, kwargs: dict, context: Any) -> Any:
             module, name = context.module, ".".join(context.module.path)
             if context.method_name == "__call__" and isinstance(module, linen.Dropout) and module.rate:
                 flag = kwargs.get("deterministic", args[1] if len(args) > 1 else module.deterministic)
@@ -132,7 +134,7 @@ def _of_linen(variables: Any) -> dict[str, Statistics]:
 
     flat = flatten_dict(dict(variables).get("batch_stats", {}), sep=".")
     names = [name.rpartition(".")[0] for name in flat if name.endswith("mean")]
-    return {
-        name: Statistics(*(np.asarray(flat[f"{name}.{part}" if name else part], float) for part in ("mean", "var")))
-        for name in names
-    }
+    mean, variance = (
+        {n: np.asarray(flat[f"{n}.{part}".lstrip(".")], float) for n in names} for part in ("mean", "var")
+    )
+    return {name: Statistics(mean[name], variance[name]) for name in names}

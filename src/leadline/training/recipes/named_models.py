@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -30,16 +31,20 @@ def build_model(settings: ModelSettings, shape: tuple[int, ...], classes: int, *
 
 def _mlp(s: Mlp, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
     widths = (math.prod(shape), *s.hidden, classes)
-    layers = {"init": s.init, "gain": s.gain, "bias": s.bias, "parametrisation": s.parametrisation, "dtype": _TYPE}
+    layers: dict[str, Any] = {
+        "init": s.init,
+        "gain": s.gain,
+        "bias": s.bias,
+        "parametrisation": s.parametrisation,
+        "dtype": _TYPE,
+    }
     if not s.has_modes:
         return networks.MLP(widths, s.activation, **layers, key=key)
     made = eqx.nn.make_with_state(regularisation.RegularisedMLP)(
         widths,
         s.activation,
         dropout=(s.input_dropout, *[s.dropout] * len(s.hidden)),
-        normalisation=None if s.normalisation == "none" else s.normalisation,
-        order=s.normalise,
-        **layers,
+        **layers | {"normalisation": None if s.normalisation == "none" else s.normalisation, "order": s.normalise},
         key=key,
     )
     return WithState(*made)

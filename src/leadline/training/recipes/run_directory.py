@@ -106,7 +106,7 @@ def train(
     seen, unseen = seen_and_held(recipe, sample)
     loss = classification_loss(settings)
     modal = isinstance(model, WithState)
-    how = {"objective": ModalObjective(loss), "state": model.state} if modal else {"loss": loss}
+    how: dict[str, Any] = {"objective": ModalObjective(loss), "state": model.state} if modal else {"loss": loss}
     run = training.fit(
         model.network if modal else model,
         seen,
