@@ -63,7 +63,7 @@ def _hidden(net, inputs):
 
 
 @claim(sources=("penn",), shows=("regularisation.Dropout", "regularisation.SquaredNorm"), empirical=True)
-def dropout_versus_weight_decay(key, images: Int(200, 500) = 300, corrupted: Real(0.1, 0.3) = 0.2):
+def dropout_versus_weight_decay(key, images: Int(200, 500) = 300, corrupted: Real(0.2, 0.3) = 0.2):
     r"""Dropout against weight decay.
 
     It is often said that tuned dropout beats tuned weight decay, and disputed. On a few digits with some wrong labels

@@ -33,7 +33,7 @@ def dropout_ensemble(key, width: Int(2, 6) = 5, keep: Real(0.1, 0.9) = 0.5, rows
     Assumes: for the count, no biases and weights in general position.
 
     Check: A network with two hidden layers of tanh units and a softmax: all masks, and passes of the same network with
-    dropout layers; their mean squared error at M passes against the exact variance over M.
+    dropout layers; the squared error of one pass against the exact variance, and its fall with the number of passes.
     """
     rng = data.generator(key)
     widths = (INPUTS, width, width, CLASSES)
@@ -47,7 +47,12 @@ def dropout_ensemble(key, width: Int(2, 6) = 5, keep: Real(0.1, 0.9) = 0.5, rows
 
     exact = regularisation.mask_ensemble(of_mask, np.full(2 * width, keep))
     yield exactly(len(exact.masks), 2 ** (2 * width), f"masks of two layers of {width} units")
-    rounded = np.round(np.asarray(exact.outputs).reshape(len(exact.masks), -1), 10)
+    points = jnp.asarray(rng.normal(size=(8, INPUTS)) / 2)  # where tanh is not yet flat
+    values = regularisation.mask_ensemble(
+        lambda b: jax.vmap(regularisation.sub_network(net.dense, [None, b[:width], b[width:]]))(points).ravel(),
+        np.full(2 * width, keep),
+    ).outputs
+    rounded = np.round(np.asarray(values), 10) + 0.0  # -0 and 0 are one
     what = f"different functions among them, against the count (2ⁿ − 1)² + 1 of n = {width}"
     yield exactly(len(np.unique(rounded, axis=0)), regularisation.distinct_subnetworks((width, width)), what)
     yield close(exact.probabilities.sum(), 1.0, "sum of the probabilities of all masks", atol=1e-12)
@@ -55,16 +60,16 @@ def dropout_ensemble(key, width: Int(2, 6) = 5, keep: Real(0.1, 0.9) = 0.5, rows
         *regularisation.keyed_apply((net, state)), x, draws=PASSES, key=key, link=jax.nn.softmax
     ).passes
     mixture = np.asarray(exact.mean)
-    variance = np.tensordot(exact.probabilities, (np.asarray(exact.outputs) - mixture) ** 2, axes=1).mean()
+    squares = ((np.asarray(exact.outputs) - mixture) ** 2).mean(axis=(1, 2))  # of each mask
+    variance = float(exact.probabilities @ squares)
+    deviation = float(np.sqrt(exact.probabilities @ (squares - variance) ** 2))
+    seen = ((passes - mixture) ** 2).mean(axis=(1, 2))
+    what = "squared distance of one pass from the mixture, against the exact variance"
+    yield mean(seen, variance, what, deviation=deviation)
     counts, errors = 2 ** np.arange(0, 8), []
     for count in counts:
         averages = passes.reshape(PASSES // count, count, rows, CLASSES).mean(axis=1)
-        squares = ((averages - mixture) ** 2).mean(axis=(1, 2))
-        errors.append(np.sqrt(squares.mean()))
-        if count in (1, 16, 128):
-            yield mean(
-                squares, variance / count, f"squared error of the mean of {count} passes, against variance/{count}"
-            )
+        errors.append(np.sqrt(((averages - mixture) ** 2).mean()))
     yield slope(counts, errors, -0.5, "error of Monte Carlo dropout against passes, logarithmic", within=0.05)
     scaled = np.asarray(jax.nn.softmax(jax.vmap(net.dense)(x)))
     gap = float(np.sqrt(np.mean((scaled - mixture) ** 2)))
