@@ -4,7 +4,7 @@ from .committees.bagging import bag as bag, committee_of as committee_of
 from .committees.boosting import adaboost as adaboost, stump as stump
 from .committees.bootstraps import bootstrap as bootstrap
 from .committees.committee_variance import committee_variance as committee_variance, member_moments as member_moments
-from .committees.deep_ensembles import deep_ensemble as deep_ensemble
+from .committees.deep_ensembles import DeepEnsemble as DeepEnsemble, deep_ensemble as deep_ensemble
 from .committees.resamples import bootstrap_rows as bootstrap_rows, distinct_share as distinct_share
 from .distillation.soft_targets import soft_targets as soft_targets
 from .distillation.students import Distilled as Distilled, distil as distil, distillation_loss as distillation_loss
@@ -107,7 +107,6 @@ from .shift.weighted_fits import fit_weighted as fit_weighted, weighted_least_sq
 from .statistics.activation_shift import (
     gradient_shift as gradient_shift,
     moment_shift as moment_shift,
-    squared_mmd as squared_mmd,
     step_landscape as step_landscape,
 )
 from .statistics.buffers import (

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.regularisation import gradient_shift, moment_shift, squared_mmd, step_landscape
+from leadline.regularisation import gradient_shift, moment_shift, step_landscape
+from leadline.regularisation.statistics.activation_shift import squared_mmd
 
 RNG = np.random.default_rng(0)
 

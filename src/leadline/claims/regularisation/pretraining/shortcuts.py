@@ -29,8 +29,8 @@ def shortcut_blocks(key, depth: Int(80, 160) = 100, growth: Int(2, 12) = 4, laye
 
     Check: Two-matrix ReLU blocks with the last matrix set to zero; decay alone, without data; the weights of a dense
     network; and plain against residual ReLU networks of width 32, He variance, branches over √depth, 150 steps of Adam
-    at 0.003 on digits, 2 seeds. The last part is a finding, and rests on that step size: at 0.001 both are slow, and the
-    residual network's loss is not below half of the plain one's.
+    at 0.003 on digits, 2 seeds. The last part is a finding, and rests on that step size: at 0.001 both are slow, and
+    the residual network's loss is not below half of the plain one's.
     """
     rng = data.generator(key)
     net = networks.ResidualNetwork(16, 16, 20, 1, two_matrices=True, dtype=float, key=key)
