@@ -15,10 +15,10 @@ from leadline.presentation import figure
 def whitening(key, dim: Int(2, 20) = 6, surplus: Int(2, 300) = 60, condition: Real(1.0, 1e4, log=True) = 100.0):
     r"""Whitening.
 
-    Centred data with covariance UΛUᵀ are mapped to covariance I by Λ^(−1/2)Uᵀ (PCA), by UΛ^(−1/2)Uᵀ (ZCA, the
-    whitening closest to the data in mean square), or by Cholesky's L⁻¹. As a layer it whitens each batch, by
-    eigen-decomposition or by Newton-Schulz products, and can be differentiated, at equal eigenvalues too. It costs p³
-    and needs more rows than features.
+    Centred data with covariance UΛUᵀ are mapped to covariance I by $\Lambda^{-1/2}U^\top$ (PCA), by
+    $U\Lambda^{-1/2}U^\top$ (ZCA, the whitening closest to the data in mean square), or by Cholesky's L⁻¹. As a layer it
+    whitens each batch, by eigen-decomposition or by Newton-Schulz products, and can be differentiated, at equal
+    eigenvalues too. It costs p³ and needs more rows than features.
 
     $$\hat x = \Lambda^{-1/2} U^\top x, \quad U \Lambda^{-1/2} U^\top x, \quad L^{-1} x, \qquad \Sigma = U \Lambda
     U^\top = L L^\top, \qquad \frac1n \sum_i \hat x_i \hat x_i^\top = I$$
