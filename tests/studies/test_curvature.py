@@ -207,3 +207,11 @@ def test_of_a_sequence_the_hessian_is_that_of_the_mean_over_its_positions():
     np.testing.assert_allclose(card["largest"][:4], values[:4], rtol=1e-6)
     assert card["accuracy"] is None
     assert any(c.what == "Fisher spectrum" and c.unmet for c in card.finding.comparisons)
+
+
+def test_outliers_are_not_counted_where_too_few_eigenvalues_converged(linear):
+    subject, measured = linear
+    found = measured._replace(accuracy=1.0, converged=1)
+    counted = [c for c in INSTRUMENT.compare(found, subject) if c.what.startswith("outlying")]
+    assert all("converge" in c.unmet for c in counted)
+    assert "out for" not in INSTRUMENT.interpret(found, subject).sentence

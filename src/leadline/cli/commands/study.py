@@ -1,5 +1,6 @@
 """`leadline study`: one report on a network, theory beside measurement."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,6 +67,8 @@ def study(
         _studied(one, place / name, only or [], fresh, json, minutes, memory)[0]
         for one, name in zip((wish, other), names, strict=True)
     ]
+    if wish.name == other.name:  # two files that call their network alike
+        reports = [replace(report, name=one.model) for report, one in zip(reports, (wish, other), strict=True)]
     show_study.both(*reports, _side_by_side(*reports, place), as_json=json)
     return 1 if any("error" in r.verdicts().values() for r in reports) else 0
 

@@ -32,10 +32,10 @@ class Measured(NamedTuple):
     `largest` eigenvalues (descending) with `residuals` (an exact one lies so near; likewise elsewhere),
     `largest_error` the standard error of the first over the rows of all training data (0 where these are all); `least`;
     `gauss_newton`: vᵀGv of the Gauss-Newton matrix along the sharpest direction v. `trace` by the `density`, with what
-    its error exceeds once in 1000 times. `outliers`: eigenvalues before the widest gap. `gradient_norm` beside
-    `gradient_scatter`, what sampling so many rows makes of a gradient 0; `critical` where it is no more than that
-    explains. `stable`: see `stability_limit`. `relative` is the largest eigenvalue of |w|H|w|, which no
-    rescaling of ReLU units changes. `sloppy`: the Fisher spectrum (see `SloppySpectrum`).
+    its error exceeds once in 1000 times. `outliers`: eigenvalues before the widest gap, of the `converged` first ones.
+    `gradient_norm` beside `gradient_scatter`, what sampling so many rows makes of a gradient 0; `critical` where it is
+    no more than that explains. `stable`: see `stability_limit`. `relative` is the largest eigenvalue of |w|H|w|, which
+    no rescaling of ReLU units changes. `sloppy`: the Fisher spectrum (see `SloppySpectrum`).
     """
 
     rows: int
@@ -52,6 +52,7 @@ class Measured(NamedTuple):
     trace_reach: float
     density: SpectralDensity
     outliers: int
+    converged: int
     gradient_norm: float
     gradient_scatter: float
     critical: bool
@@ -114,6 +115,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         trace_reach=float(stdtrit(probes - 1, 0.9995)) * deviation * subject.size,
         density=density,
         outliers=curvature.count_outliers(np.asarray(largest.values, float)[:sure]),
+        converged=sure,
         gradient_norm=norm,
         gradient_scatter=scatter,
         critical=norm**2 <= SCATTER * scatter**2,
@@ -227,12 +229,21 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     if found.accuracy is not None:
         fits = (found.accuracy >= FITS, "the network fits nine in ten of its training rows")
         least, most = subject.outputs - 1, subject.outputs
-        yield at_least(found.outliers, least, "outlying eigenvalues, classes less one").given(*fits).as_empirical()
-        yield at_most(found.outliers, most, "outlying eigenvalues, classes").given(*fits).as_empirical()
+        seen = (_sees_outliers(found, subject), "more eigenvalues than classes converge within the budget")
+        for said in (
+            at_least(found.outliers, least, "outlying eigenvalues, classes less one"),
+            at_most(found.outliers, most, "outlying eigenvalues, classes"),
+        ):
+            yield said.given(*fits).given(*seen).as_empirical()
         share = "share of the largest eigenvalue that its Gauss-Newton part explains, nine tenths"
         yield at_least(found.gauss_newton / top if top else 0.0, FITS, share).given(*fits).as_empirical()
     for part in found.parts:
         yield part.comparison()
+
+
+def _sees_outliers(found: Measured, subject: Subject) -> bool:
+    """Whether enough eigenvalues are known for the gap behind as many as classes to be seen."""
+    return found.converged > subject.outputs or found.converged == len(found.largest)
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
@@ -264,7 +275,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "Check that the outputs depend on the parameters, and train further.",
         )
     outliers = ""
-    if found.accuracy is not None:
+    if found.accuracy is not None and _sees_outliers(found, subject):
         matched = found.outliers in (subject.outputs - 1, subject.outputs) and found.accuracy >= FITS
         many = f"{found.outliers} eigenvalues stand" if found.outliers != 1 else "1 eigenvalue stands"
         outliers = f" {many} out for {subject.outputs} classes" + (", as usual once trained." if matched else ".")
