@@ -14,7 +14,7 @@ from leadline._checks import require, require_counts, require_rows
 Model = TypeVar("Model", bound=PyTree)
 
 
-def sub_network(network: Model, masks: Sequence[Float[Array | np.ndarray, " units"] | None]) -> Model:
+def sub_network(network: Model, masks: Sequence[Float[Array | np.ndarray, " _"] | None]) -> Model:
     """The network whose linear layer l sees m_l ∘ h in place of its inputs h: column j of W_l is multiplied by m_lj.
 
     `network` is a pytree with `eqx.nn.Linear` layers, in the order in which they are applied: an Equinox network or

@@ -28,7 +28,8 @@ def virtual_examples(key, samples: Int(20, 60) = 30, correlation: Real(0.05, 0.9
     Assumes: τ keeps labels; different points are independent.
 
     Check: Kernel ridge regression on the digits with shifts by one pixel, 7 draws of the training images, judged on
-    untouched images (a finding, not a theorem). n_eff: losses with a common normal part, and those of the digits.
+    untouched images (a finding, not a theorem). For $n_{\mathrm{eff}}$: losses with a common normal part, and
+    those of the digits.
     """
     x, y = data.digits()
     images = x.reshape(-1, 8, 8)
