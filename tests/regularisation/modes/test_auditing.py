@@ -78,6 +78,14 @@ def test_statistics_that_are_exactly_those_of_the_inputs_are_not_called_frozen()
     assert [fault.cause for fault in audit_modes((net, state), X).faults] == ["batch statistics left on"]
 
 
+def test_inputs_of_another_precision_are_no_fault():
+    make = eqx.nn.make_with_state(RegularisedMLP)
+    net, state = make((6, 8, 2), normalisation="batch", dtype=jnp.float32, key=jax.random.key(0))
+    state = recalibrate(net, state, jnp.asarray(X))
+    with jax.enable_x64(True):
+        assert audit_modes((eqx.nn.inference_mode(net), state), X.astype("float64")).faults == ()
+
+
 def test_a_network_without_modes_has_nothing_to_name():
     found = audit_modes(MLP((6, 4, 2), key=jax.random.key(0)), X)
     assert (found.layers, found.faults, found.cause, found.repeat) == ((), (), "", 0.0)
