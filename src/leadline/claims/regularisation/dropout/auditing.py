@@ -48,7 +48,7 @@ def train_eval_audit(key, width: Int(8, 64) = 16, rate: Real(0.1, 0.5) = 0.2):
     right = sum(name == cause for name, (cause, _) in zip(named, cases.values(), strict=True))
     mistakes = sum(cause != "" for cause, _ in cases.values())
     yield figure.heatmap(
-        f"The auditor names {right} of {mistakes} mistakes rightly, and {named[0]} as trained; 1 marks the layers named",
+        f"The auditor names {right} of {mistakes} mistakes rightly, {named[0]} as trained; 1 marks the layers named",
         "layer",
         "what was done to the network",
         values=wrong,
