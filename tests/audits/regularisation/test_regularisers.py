@@ -35,6 +35,9 @@ def test_a_small_bench_says_all_that_is_stated_and_goes_on_after_an_interruption
         found = list(run(jax.random.key(0)))
     assert not place.exists()
     compared = [f for f in found if isinstance(f, Comparison)]
-    assert len(compared) == len(STATED) + 2 * len(BETTER) + 1
-    assert all(c.empirical and np.isfinite(c.measured) for c in compared)
+    errors, modes = [c for c in compared if c.empirical], [c for c in compared if not c.empirical]
+    assert len(errors) == len(STATED) + 2 * len(BETTER) + 1
+    assert all(np.isfinite(c.measured) for c in errors)
+    assert [c.verdict for c in modes] == ["holds"] * 4
+    assert "40 trained networks" in modes[0].what
     assert sum(isinstance(f, Figure) for f in found) == 2

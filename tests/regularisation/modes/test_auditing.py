@@ -2,11 +2,12 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from leadline.networks import MLP
-from leadline.regularisation import audit_modes
+from leadline.regularisation import RegularisedMLP, audit_modes, recalibrate
 from tests.regularisation.modes.faulty_networks import KINDS, X, of_equinox
 
 NAMES = {
@@ -68,6 +69,21 @@ def test_evidence_names_the_layers():
     model, inputs, *_ = of_equinox("wrong axis")
     (fault,) = audit_modes(model, inputs).faults
     assert "'time' in norms[1]" in fault.evidence
+
+
+def test_statistics_that_are_exactly_those_of_the_inputs_are_not_called_frozen():
+    net, state = eqx.nn.make_with_state(RegularisedMLP)((6, 8, 2), normalisation="batch", key=jax.random.key(0))
+    state = recalibrate(net, state, jnp.asarray(X))
+    assert audit_modes((eqx.nn.inference_mode(net), state), X).faults == ()
+    assert [fault.cause for fault in audit_modes((net, state), X).faults] == ["batch statistics left on"]
+
+
+def test_inputs_of_another_precision_are_no_fault():
+    make = eqx.nn.make_with_state(RegularisedMLP)
+    net, state = make((6, 8, 2), normalisation="batch", dtype=jnp.float32, key=jax.random.key(0))
+    state = recalibrate(net, state, jnp.asarray(X))
+    with jax.enable_x64(True):
+        assert audit_modes((eqx.nn.inference_mode(net), state), X.astype("float64")).faults == ()
 
 
 def test_a_network_without_modes_has_nothing_to_name():

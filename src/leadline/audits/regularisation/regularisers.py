@@ -10,10 +10,12 @@ from jaxtyping import PRNGKeyArray
 from leadline.evidence import Comparison, Figure, at_most, close
 from leadline.presentation import figure
 from leadline.regularisation import compare_regularisers, standard_arms
+from leadline.regularisation.arms.arm_training import TrainedArm
 from leadline.regularisation.arms.regulariser_comparison import RegulariserComparison
 
 from .comparison_directory import kept_arm
 from .comparison_record import REFERENCE, comparison_figure, in_order, spread
+from .trained_modes import trained_modes
 
 TRAIN, HELD, POOL = 300, 100, 797
 SEEDS = 8
@@ -32,8 +34,9 @@ BETTER = ("decay 0.03", "dropout 0.7", "early stopping", "bag of 8")  # than non
 
 
 def bench(key: PRNGKeyArray, say: Callable[[str], None], seeds: int, num_steps: int) -> Iterator[Comparison | Figure]:
-    """All arms on the digits: their errors beside the reference run, and which are below that of none."""
-    found = _compared(key, say, seeds, num_steps)
+    """All arms on the digits: their errors beside the reference run, which are below that of none, and their audit."""
+    trained: dict[str, TrainedArm] = {}
+    found = _compared(key, say, seeds, num_steps, trained)
     for name, (error, _, _) in STATED.items():
         measured = float(found[name].test_error.mean())
         yield close(measured, error, f"{name}: test error, reference run", atol=0.03).as_empirical()
@@ -45,6 +48,8 @@ def bench(key: PRNGKeyArray, say: Callable[[str], None], seeds: int, num_steps: 
         yield at_most(against.adjusted, 0.05, f"{name}: p-value after Holm's correction").as_empirical()
     least = found["bag of 8"].log_loss.mean()
     yield at_most(least, found["none"].log_loss.mean(), "log loss of the bag, that of none").as_empirical()
+    say("the modes of all networks")
+    yield from trained_modes(trained, *_digits()[::2])
     yield comparison_figure(found, {name: stated[0] for name, stated in STATED.items()})
     yield _beyond_errors(found)
 
@@ -59,8 +64,10 @@ def _digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return images[pool], labels[pool], images[test], labels[test]
 
 
-def _compared(key: PRNGKeyArray, say: Callable[[str], None], seeds: int, num_steps: int) -> RegulariserComparison:
-    """The comparison; arms of a run that was interrupted are taken from the cache, which is empty afterwards."""
+def _compared(
+    key: PRNGKeyArray, say: Callable[[str], None], seeds: int, num_steps: int, trained: dict[str, TrainedArm]
+) -> RegulariserComparison:
+    """The comparison, which puts every arm into `trained`; what an interrupted run has trained is in the cache."""
     from leadline.data.sources.cache import cache_directory
 
     images, labels, test_images, test_labels = _digits()
@@ -70,7 +77,8 @@ def _compared(key: PRNGKeyArray, say: Callable[[str], None], seeds: int, num_ste
 
     def keep(arm, train, untrained):
         say(f"{arm.name}, {arms.index(arm) + 1} of {len(arms)}")
-        return kept_arm(place, arm, train, untrained)
+        trained[arm.name] = kept_arm(place, arm, train, untrained)
+        return trained[arm.name]
 
     found = compare_regularisers(
         images,
@@ -164,7 +172,7 @@ def regulariser_trials(
         "regulariser-bench",
         f"A network that can learn {TRAIN} digits with a fifth of their labels drawn anew by heart errs least on 1000 "
         "clean ones with a regulariser: decay, dropout, early stopping (which sees 100 more labels, a fifth of them "
-        "drawn anew too) and a bag of 8 are each better than none.",
+        "drawn anew too) and a bag of 8 are each better than none. The auditor of modes names nothing in any network.",
         lambda key: bench(key, say, seeds, num_steps),
     )
     yield (

@@ -1,6 +1,7 @@
 """Training an arm: all its seeds, and all members of its bag, by one call of `fit_many`."""
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,12 @@ class TrainedArm(eqx.Module):
             np.asarray(_log_probabilities(self, jnp.asarray(x[at : at + _ROWS]))) for at in range(0, len(x), _ROWS)
         ]
         return np.concatenate(parts, axis=1)
+
+    def networks(self) -> Iterator[tuple[Any, PyTree]]:
+        """Each network in its mode of training and the state of its layers, seed by seed, a bag's members in turn."""
+        for member in range(len(self.shift)):
+            own = jax.tree.map(operator.itemgetter(member), (self.parameters, self.layers))
+            yield eqx.combine(own[0], self.rest), own[1]
 
 
 @eqx.filter_jit

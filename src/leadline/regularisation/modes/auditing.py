@@ -8,7 +8,7 @@ from leadline._checks import require_counts
 
 from .causes import Fault, Observed, named_faults
 from .layer_findings import LayerFinding, finding
-from .modal_networks import BATCH_NORM, DROPOUT, ModalNetwork, Pass, modal_network
+from .modal_networks import BATCH_NORM, DROPOUT, ModalNetwork, Pass, Statistics, modal_network
 
 ROWS = 512  # that are looked at
 ALONE = 4  # rows that are also passed one by one
@@ -69,14 +69,14 @@ def audit_modes(
     trained, quiet = observed
     running = network.running()
     shifted = None if new is None or trained is None else network.run(new, "training")
-    seen = {name: (None if trained is None else trained.batch.get(name)) for name in running}
+    seen = {} if trained is None else _of_batch(network, x, trained, running)
     layers = tuple(
         finding(
             layer,
             running.get(layer.name),
             seen.get(layer.name),
             None if shifted is None else shifted.batch.get(layer.name),
-            None if layer.name not in running else seen[layer.name] is not None,
+            None if layer.name not in running else seen.get(layer.name) is not None,
         )
         for layer in network.layers
     )
@@ -103,6 +103,20 @@ def _trained(network: ModalNetwork, x: np.ndarray, dropouts: tuple[str, ...]) ->
         return network.run(x, "training"), network.run(x, "training", without=dropouts)
     except (ValueError, NameError, TypeError):
         return None, None
+
+
+def _of_batch(
+    network: ModalNetwork, x: np.ndarray, trained: Pass, running: dict[str, Statistics]
+) -> dict[str, Statistics | None]:
+    """The statistics of the batch by layer; None for a layer that does not follow them.
+
+    Running statistics that are exactly those of these rows stay as they are; with one row changed they move.
+    """
+    seen = {name: trained.batch.get(name) for name in running}
+    if all(seen.values()):
+        return seen
+    other = network.run(np.concatenate([x[:1], x[:-1]]), "training").batch
+    return {name: found or (running[name] if other.get(name) else None) for name, found in seen.items()}
 
 
 def _rows(name: str, inputs: Any) -> np.ndarray:

@@ -36,7 +36,7 @@ class EquinoxNetwork(ModalNetwork):
             network = _replaced(network, name)
         options = {name: flag == (mode != "training") for name, flag in inference_options(network.__call__).items()}
         options = {name: flag for name, flag in options.items() if name not in ("inference", "deterministic")}
-        outputs, after = _called(network, jnp.asarray(inputs), jax.random.key(draw), self.state, options)
+        outputs, after = _called(network, _as_parameters(network, inputs), jax.random.key(draw), self.state, options)
         norms = {} if self.state is None else batch_norms(network)
         return Pass(np.asarray(outputs), {n: _seen(layer, self.state, after) for n, layer in norms.items()})
 
@@ -49,6 +49,13 @@ class EquinoxNetwork(ModalNetwork):
 @eqx.filter_jit
 def _called(network: Any, inputs: Any, key: Any, state: PyTree, options: dict[str, bool]) -> tuple[Any, PyTree]:
     return modal_outputs(network, inputs, key, state, **options)
+
+
+def _as_parameters(network: PyTree, inputs: np.ndarray) -> jax.Array:
+    """The inputs, if they are not integers, in the precision of the network: its state takes no other."""
+    x = jnp.asarray(inputs)
+    kinds = [leaf.dtype for leaf in jax.tree.leaves(network) if eqx.is_inexact_array(leaf)]
+    return x.astype(jnp.result_type(*kinds)) if kinds and jnp.issubdtype(x.dtype, jnp.floating) else x
 
 
 def _flagged(network: PyTree) -> dict[str, Any]:

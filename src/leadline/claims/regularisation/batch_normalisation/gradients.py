@@ -209,14 +209,15 @@ def batch_norm_weight_direction(
         w @ with_eps, epsilon / (length**2 + epsilon) * inner, what, atol=1e-10 * (1 + rounding * np.linalg.norm(w))
     )
     factors = np.geomspace(0.1, 10, 21)
-    along = [float(loss(c * w, x, 0.0)) for c in factors]
+    losses = np.array([loss(c * w, x, 0.0) for c in factors])
+    lengths = np.array([np.linalg.norm(slope(c * w, x, 0.0)) for c in factors])
     ray = figure.curves(
-        "loss along a ray",
+        "along a ray, relative to c = 1",
         "c",
-        "l(cw)",
-        log="x",
-        lines={"constant": (factors, 0 * factors + along[0])},
-        points={"measured": (factors, along)},
+        "loss and length of its gradient",
+        log="xy",
+        lines={"1": (factors, np.ones_like(factors)), "1/c": (factors, 1 / factors)},
+        points={"l(cw)": (factors, losses / losses[10]), "‖∇l(cw)‖": (factors, lengths / lengths[10])},
     )
     angles = np.linspace(0, 2 * np.pi, 25)[:-1]
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)

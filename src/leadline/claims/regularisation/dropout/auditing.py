@@ -38,11 +38,17 @@ def train_eval_audit(key, width: Int(8, 64) = 16, rate: Real(0.1, 0.5) = 0.2):
     yield at_least(clean.gap, 0.05, "difference of training and use, relative: the modes do differ")
     plain = regularisation.audit_modes(networks.MLP((6, 8, 2), key=key), cases["as trained"][1].inputs)
     yield exactly(len(plain.layers) + len(plain.faults), 0, "layers and faults of a network without modes")
-    layers = {layer.name: f"{layer.kind.split()[0]} {n + 1}" for n, layer in enumerate(clean.layers)}
+    kinds = [layer.kind for layer in clean.layers]
+    short = {"dropout": "drop", "batch normalisation": "BN"}
+    layers = {
+        layer.name: f"{short[layer.kind]} {kinds[: place + 1].count(layer.kind)}"
+        for place, layer in enumerate(clean.layers)
+    }
     wrong = np.array([[_named(audit, layer) for layer in layers] for audit in found.values()], float)
-    right = sum(name == (cause or "nothing") for name, (cause, _) in zip(named, cases.values(), strict=True))
+    right = sum(name == cause for name, (cause, _) in zip(named, cases.values(), strict=True))
+    mistakes = sum(cause != "" for cause, _ in cases.values())
     yield figure.heatmap(
-        f"The auditor names {right} of {len(cases)} mistakes rightly; 1 marks the layers that it names",
+        f"The auditor names {right} of {mistakes} mistakes rightly, {named[0]} as trained; 1 marks the layers named",
         "layer",
         "what was done to the network",
         values=wrong,

@@ -11,14 +11,14 @@ from leadline import data, networks, regularisation, training
 from leadline.evidence import Real, at_least, exactly, frequency, method
 from leadline.presentation import figure
 
-NETWORKS, DRAWS, CHANNELS = 3, 4, 8
+NETWORKS, DRAWS, CHANNELS = 3, 2, 8
 COUNTS = (10, 30, 100, 300, 1000)
 
 
 @method(
     sources=("sheet",),
     shows=("regularisation.RotationTask", "regularisation.Pretext", "regularisation.label_efficiency"),
-    slow="about 30 seconds",
+    slow="about a minute",
     empirical=True,
 )
 def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
@@ -32,7 +32,7 @@ def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
 
     Assumes: the images have an upper side that is worth knowing.
 
-    Check: Three networks of two convolutions on 1297 unlabelled digits; probes on 10 to 1000 labels, four draws of
+    Check: Three networks of two convolutions on 1297 unlabelled digits; probes on 10 to 1000 labels, two draws of
     these each; the same for random features and for those of training on all 1297 labels. Differences are paired by
     network and draw. Fine-tuning on 100 labels is reported beside training from the random start; that it is better
     is not confirmed here.
