@@ -18,7 +18,7 @@ COUNTS = (10, 30, 100, 300, 1000)
 @method(
     sources=("sheet",),
     shows=("regularisation.RotationTask", "regularisation.Pretext", "regularisation.label_efficiency"),
-    slow="about a minute",
+    slow="a minute and a half",
     empirical=True,
 )
 def self_supervised_pretraining(key, penalty: Real(0.1, 10.0, log=True) = 1.0):
