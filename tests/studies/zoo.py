@@ -61,8 +61,14 @@ def images(side: int, *, channel: int | None = None, flat: bool = False) -> tupl
     return halves(x if channel is None else np.expand_dims(x, channel), y)
 
 
+def single(model: Any) -> Any:
+    """The network in single precision, as the data are, whatever JAX's default."""
+    return jax.tree.map(lambda leaf: leaf.astype(jnp.float32) if eqx.is_inexact_array(leaf) else leaf, model)
+
+
 def trained(model: Any, rows: tuple[np.ndarray, np.ndarray], steps: int = 60) -> Any:
     """An Equinox module after some steps of Adam on batches of 64."""
+    model = single(model)
     apply, params = as_apply(model)
     rule = optax.adam(2e-3)
     x, y = map(jnp.asarray, rows)
@@ -83,6 +89,7 @@ def trained(model: Any, rows: tuple[np.ndarray, np.ndarray], steps: int = 60) ->
 
 def before(train: tuple, test: tuple, model: Any) -> tuple:
     """The trained network, its data and the network before."""
+    model = single(model)
     return trained(model, train), train, test, {"start": model}
 
 

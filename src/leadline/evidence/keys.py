@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import Tracer
 from jax.extend.random import define_prng_impl, threefry_prng_impl
 from jaxtyping import Array, PRNGKeyArray, UInt32
 
@@ -68,7 +69,7 @@ def _split_off(key: UInt32[Array, "2"], num: int) -> UInt32[Array, "num 2"]:
 
 def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "... 2"]:
     num = math.prod(shape)
-    if isinstance(key, jax.core.Tracer) or num > _FEW:
+    if isinstance(key, Tracer) or num > _FEW:
         return _split_off(key, num).reshape(*shape, 2)
     return jax.device_put(np.asarray(_split_off(key, _FEW))[:num].reshape(*shape, 2))
 

@@ -90,7 +90,9 @@ def test_a_student_of_eight_networks_is_within_one_point_of_them_on_digits():
         batch=64,
         key=jax.random.key(2),
     )
-    student, teacher = (float(networks.accuracy(net, held, truth)) for net in (run.model, ensemble))
+    student, teacher = (
+        float(networks.accuracy(net, jnp.asarray(held), jnp.asarray(truth))) for net in (run.model, ensemble)
+    )
     assert student > teacher - 0.01
 
 

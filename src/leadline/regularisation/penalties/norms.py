@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
 from leadline.learning import soft_threshold
@@ -123,7 +124,7 @@ class NormBall(Penalty):
     radius: Number = 1.0
 
     def __check_init__(self) -> None:
-        if not isinstance(self.radius, jax.core.Tracer) and not self.radius > 0:
+        if not isinstance(self.radius, Tracer) and not self.radius > 0:
             raise ValueError(f"NormBall got radius = {self.radius}; give a number above 0.")
 
     def length(self, params: PyTree) -> Float[Array, ""]:

@@ -159,7 +159,7 @@ def filtered_minimiser(
     [2.0, 3.0]
     """
     xp, hessian, minimiser = follow(minimiser, hessian, minimiser)
-    start = xp.zeros_like(minimiser) if start is None else start
+    beginning = xp.zeros_like(minimiser) if start is None else start
     values, vectors = xp.linalg.eigh((hessian + hessian.T) / 2)
     if not isinstance(values, Tracer):
         rounding = len(values) * float(xp.finfo(values.dtype).eps) * float(abs(values).max())
@@ -169,4 +169,4 @@ def filtered_minimiser(
                 "none below 0: train on, or give the Gauss-Newton matrix."
             )
     kept = spectral_filter(xp.maximum(values, 0.0))
-    return start + vectors @ (kept * (vectors.T @ (minimiser - start)))
+    return beginning + vectors @ (kept * (vectors.T @ (minimiser - beginning)))

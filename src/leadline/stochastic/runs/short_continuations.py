@@ -26,7 +26,7 @@ class SegmentDrop(NamedTuple):
 
 
 class Continuation(NamedTuple):
-    """Loss and ‖gradient‖² of the whole sum at some steps of several runs of SGD, (runs, looks)."""
+    """Loss and ‖gradient‖² of the whole sum at some steps of runs of SGD, (runs, looks); ∞ once one diverged."""
 
     steps: Float[np.ndarray, " looks"]
     losses: Float[np.ndarray, "runs looks"]
@@ -95,7 +95,7 @@ class LossAround(eqx.Module):
             for _ in range(every):
                 params = _step(self.losses, params, rows, jnp.asarray(rng.integers(count, size=batch)), eta)
             seen.append(self.loss_and_square(params))
-        losses, squares = np.array(seen).T
+        losses, squares = np.nan_to_num(np.array(seen).T, nan=np.inf, posinf=np.inf)
         return Continuation(every * np.arange(looks + 1.0), losses[None], squares[None])
 
 

@@ -126,7 +126,8 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         progress = stochastic.continue_sgd(
             here, step, batch, num_steps=num_steps, looks=1, runs=RUNS, rng=rng, rows=everything
         )
-    pl = float(np.min(run.squares / np.maximum(2 * run.losses, 1e-30)))
+    finite = np.isfinite(run.losses) & np.isfinite(run.squares)
+    pl = float(np.min(run.squares[finite] / np.maximum(2 * run.losses[finite], 1e-30)))
     rate = 1 - 2 * step * pl * (1 - step * smoothness / 2)
     floor = step**2 * smoothness * trace / (2 * batch) / (1 - rate) if rate < 1 else np.inf
     bound = rate ** run.steps[-1] * (loss - floor) + floor if np.isfinite(floor) else np.inf
