@@ -90,6 +90,7 @@ def correlated_errors_limit_bagging(key, samples: Int(400, 700) = 450, trees: In
 
     Check: Bags of trees on `samples` digits whose splits see 1, 3, 8, 24 or all 64 pixels; ρ of the members'
     probabilities over draws of the training digits, by the jackknife; errors paired over draws.
+    With 200 digits and 20 trees it was not seen in 4 of 10 seeds that all pixels are worse than 8.
     """
     x, y = data.digits()
     counts = (1, 3, 8, 24, 64)
