@@ -90,24 +90,12 @@ def _layers(
     return out, *(jnp.stack([end[part] for end in ends]) for part in range(len(states)))
 
 
-def _lstm(
-    x: Array,
-    hx: Sequence[Array],
-    params: Sequence[Array],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Array, ...]:
-    return _layers(_lstm_step, x, tuple(hx), params, has_biases, num_layers, bidirectional, batch_first)
+def _operation(step: Callable) -> Callable:
+    """ATen's call of a recurrent layer; `hx` is its state, or a list of states (LSTM)."""
 
-
-def _one_state(step: Callable) -> Callable:
     def operation(
         x: Array,
-        hx: Array,
+        hx: Any,
         params: Sequence[Array],
         has_biases: bool,
         num_layers: int,
@@ -116,7 +104,8 @@ def _one_state(step: Callable) -> Callable:
         bidirectional: bool,
         batch_first: bool,
     ) -> tuple[Array, ...]:
-        return _layers(step, x, (hx,), params, has_biases, num_layers, bidirectional, batch_first)
+        states = tuple(hx) if isinstance(hx, tuple | list) else (hx,)
+        return _layers(step, x, states, params, has_biases, num_layers, bidirectional, batch_first)
 
     return operation
 
@@ -133,10 +122,10 @@ def _cell(step: Callable) -> Callable:
 _tanh_step, _relu_step = (partial(_elman_step, activation=f) for f in (jnp.tanh, jax.nn.relu))
 
 OPERATIONS: dict[str, Callable] = {
-    "lstm.input": _lstm,
-    "gru.input": _one_state(_gru_step),
-    "rnn_tanh.input": _one_state(_tanh_step),
-    "rnn_relu.input": _one_state(_relu_step),
+    "lstm.input": _operation(_lstm_step),
+    "gru.input": _operation(_gru_step),
+    "rnn_tanh.input": _operation(_tanh_step),
+    "rnn_relu.input": _operation(_relu_step),
     "lstm_cell": _cell(_lstm_step),
     "gru_cell": _cell(_gru_step),
     "rnn_tanh_cell": _cell(_tanh_step),
