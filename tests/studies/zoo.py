@@ -111,7 +111,7 @@ def equinox_cnn() -> tuple:
 
 @entry
 def resnet() -> tuple:
-    return eqx.nn.make_with_state(networks.ResNet)(KEY), *images(16, channel=1)
+    return single(eqx.nn.make_with_state(networks.ResNet)(KEY)), *images(16, channel=1)
 
 
 @entry
