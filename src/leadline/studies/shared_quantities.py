@@ -143,12 +143,21 @@ class SharedQuantities:
         None where inputs are integers, by which nothing is differentiated.
         """
         from leadline.robustness import lipschitz_bracket
+        from leadline.robustness.certificates.input_stretches import POINTS, stretch_passes
 
         s, found = self.subject, self.dissection
         if s.integer_inputs:
             return None
+        seconds = stretch_passes(s.outputs) * s.budget.costs.gradient
+        points = s.budget.count("anatomy", "points whose stretch is sought", POINTS, seconds=seconds, part=0.7, least=16)
         return lipschitz_bracket(
-            found.chain, s.apply, s.params, s.sample.inputs, key=s.key("lipschitz"), why=found.why_no_chain
+            found.chain,
+            s.apply,
+            s.params,
+            s.sample.inputs,
+            key=s.key("lipschitz"),
+            why=found.why_no_chain,
+            points=points,
         )
 
     @cached_property

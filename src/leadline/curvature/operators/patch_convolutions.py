@@ -30,25 +30,33 @@ class PatchConvolutions(eqx.Module):
     function: Callable
 
     def __call__(self, *arguments: Any) -> Any:
-        if jax.default_backend() != "cpu":
-            return self.function(*arguments)
-        arrays, rest = eqx.partition(arguments, eqx.is_array)
-        leaves, structure = jax.tree.flatten(arrays)
+        return with_convolutions(self.function, patch_form, arguments)
 
-        def flat(*leaves: Array) -> Any:
-            return self.function(*eqx.combine(jax.tree.unflatten(structure, leaves), rest))
 
-        closed, shape = jax.make_jaxpr(flat, return_shape=True)(*leaves)
-        if not _has_convolution(closed.jaxpr):
-            return self.function(*arguments)
-        return jax.tree.unflatten(jax.tree.structure(shape), _run(closed.jaxpr, closed.consts, leaves))
+def with_convolutions(function: Callable, form: Callable[[Any], Callable | None], arguments: tuple) -> Any:
+    """The function's value, where JAX runs on CPUs with convolutions as `form` has them.
+
+    `form(equation)` gives (x, kernel, settings) -> array, or None for a convolution that stays as it is.
+    """
+    if jax.default_backend() != "cpu":
+        return function(*arguments)
+    arrays, rest = eqx.partition(arguments, eqx.is_array)
+    leaves, structure = jax.tree.flatten(arrays)
+
+    def flat(*leaves: Array) -> Any:
+        return function(*eqx.combine(jax.tree.unflatten(structure, leaves), rest))
+
+    closed, shape = jax.make_jaxpr(flat, return_shape=True)(*leaves)
+    if not _has_convolution(closed.jaxpr):
+        return function(*arguments)
+    return jax.tree.unflatten(jax.tree.structure(shape), _run(closed.jaxpr, closed.consts, leaves, form))
 
 
 def _has_convolution(jaxpr: Any) -> bool:
     return any_equation(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated")
 
 
-def _run(jaxpr: Any, consts: Any, values: list) -> list:
+def _run(jaxpr: Any, consts: Any, values: list, form: Callable) -> list:
     found = dict(zip(jaxpr.constvars, consts, strict=True)) | dict(zip(jaxpr.invars, values, strict=True))
 
     def look(atom: Any) -> Any:
@@ -57,22 +65,28 @@ def _run(jaxpr: Any, consts: Any, values: list) -> list:
     for eqn in jaxpr.eqns:
         inputs = [look(atom) for atom in eqn.invars]
         inner = eqn.params.get(NESTED_CALLS.get(eqn.primitive.name))
+        convolve = form(eqn) if eqn.primitive.name == "conv_general_dilated" else None
         if inner is not None and _has_convolution(getattr(inner, "jaxpr", inner)):
-            outputs = _run(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), inputs)
-        elif eqn.primitive.name == "conv_general_dilated" and _is_plain(eqn):
-            x, kernel = inputs
-            outputs = [_as_product(x, kernel, eqn.params)]
+            outputs = _run(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), inputs, form)
+        elif convolve is not None:
+            outputs = [convolve(*inputs, eqn.params)]
         else:
             outputs = equation_runner(jaxpr, eqn)(*inputs)
         found.update(zip(eqn.outvars, outputs, strict=True))
     return [look(atom) for atom in jaxpr.outvars]
 
 
-def _is_plain(eqn: Any) -> bool:
+def patch_form(eqn: Any) -> Callable | None:
+    """Products of patches in place of a convolution without groups, without gaps in its input and of few positions."""
     settings, kernel = eqn.params, eqn.invars[1].aval
     window = math.prod(kernel.shape[axis] for axis in settings["dimension_numbers"].rhs_spec[2:])
-    ungrouped = settings["feature_group_count"] == settings["batch_group_count"] == 1
-    return ungrouped and all(d == 1 for d in settings["lhs_dilation"]) and window <= _LARGEST_WINDOW
+    plain = all(d == 1 for d in settings["lhs_dilation"]) and window <= _LARGEST_WINDOW
+    return _as_product if plain and ungrouped(settings) else None
+
+
+def ungrouped(settings: dict[str, Any]) -> bool:
+    """Whether every input channel meets every output channel."""
+    return settings["feature_group_count"] == settings["batch_group_count"] == 1
 
 
 def _as_product(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
@@ -104,8 +118,13 @@ def _as_product(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
         preferred_element_type=kind,
     )
     result = flat.reshape(x.shape[0], *extents, kernel.shape[-1])
-    order = (0, len(extents) + 1, *range(1, len(extents) + 1))  # batch, feature, space
-    places = [0] * result.ndim
-    for position, axis in zip(numbers.out_spec, order, strict=True):
+    return jnp.transpose(result, from_channels_last(numbers))
+
+
+def from_channels_last(numbers: Any) -> list[int]:
+    """The axes by which (batch, space, channel) becomes the output that dimension numbers ask for."""
+    rank = len(numbers.out_spec)
+    places = [0] * rank
+    for position, axis in zip(numbers.out_spec, (0, rank - 1, *range(1, rank - 1)), strict=True):
         places[position] = axis
-    return jnp.transpose(result, places)
+    return places
