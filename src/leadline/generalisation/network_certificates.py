@@ -10,8 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, PyTree
 
-from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
 from leadline.data import generator
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from .pac_bayes_bounds import diagonal_gaussian_kl, kl_inverse, pac_bayes_bound
 from .posterior_training import GaussianPosterior, train_posterior

@@ -102,10 +102,9 @@ class SharedQuantities:
     def tangent_kernel(self) -> AveragedKernels:
         """`tangent.AveragedKernels` of the first rows of the sample, 200 or as many as the budget allows: now, and
         before training where known."""
-        from leadline.curvature.operators.patch_convolutions import PatchConvolutions
         from leadline.tangent import averaged_ntk
 
-        s, f = self.subject, PatchConvolutions(self._single_score)
+        s, f = self.subject, self._single_score
         times = s.outputs * (1 if s.past.start is None else 2)
         rows = s.budget.rows(
             "tangent",
@@ -149,7 +148,9 @@ class SharedQuantities:
         if s.integer_inputs:
             return None
         seconds = stretch_passes(s.outputs) * s.budget.costs.gradient
-        points = s.budget.count("anatomy", "points whose stretch is sought", POINTS, seconds=seconds, part=0.7, least=16)
+        points = s.budget.count(
+            "anatomy", "points whose stretch is sought", POINTS, seconds=seconds, part=0.7, least=16
+        )
         return lipschitz_bracket(
             found.chain,
             s.apply,

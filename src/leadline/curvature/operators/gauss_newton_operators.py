@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
+
 from ..kinks import warn_of_kinks
 from .operator import Operator, split_parameters
-from .canonical_convolutions import CanonicalConvolutions
 from .row_losses import batch_shapes, check_batch, scale_of
 from .streaming import batch_mean, rows_in_memory
 

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from leadline._checks import require_numbers
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from ..kinks import warn_of_kinks
 from .operator import Operator, split_parameters
-from .canonical_convolutions import CanonicalConvolutions
 from .row_losses import check_batch, check_loss, row_losses, scale_of
 from .streaming import batch_mean, rows_in_memory
 

@@ -10,8 +10,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
+
 from .operator import split_parameters
-from .canonical_convolutions import CanonicalConvolutions
 
 
 def curvatures_by_row(

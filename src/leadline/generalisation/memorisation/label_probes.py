@@ -10,7 +10,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Num, PyTree
 
-from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 from leadline.training import RowLosses, scan_steps
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from leadline._checks import require
-from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from ..input_boxes import EVERYWHERE, Box
 from .deepfool_attack import deepfool

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 from leadline.networks import dual_exponent
 
 from ..input_boxes import EVERYWHERE, Box

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from leadline._arrays import namespace
 from leadline._checks import require_axes, require_numbers, require_rows
-from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from ..input_boxes import EVERYWHERE, Box
 from .norm_projections import project, random_in_ball, steepest_direction

@@ -1,4 +1,4 @@
-"""The largest stretch of a network near its inputs, ‖∂f/∂x‖₂: by whole Jacobians, or by products where these are dear."""
+"""The largest stretch of a network near its inputs, ‖∂f/∂x‖₂: by Jacobians, or by products where these are dear."""
 
 import math
 from collections.abc import Callable
@@ -62,12 +62,7 @@ def largest_stretch(
 
 
 def stretches(
-    apply: Callable[[PyTree, Array], Array],
-    params: PyTree,
-    points: Inputs,
-    *,
-    batch: int = 64,
-    key: PRNGKeyArray,
+    apply: Callable[[PyTree, Array], Array], params: PyTree, points: Inputs, *, batch: int = 64, key: PRNGKeyArray
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n d"]]:
     """σ = ‖∂f/∂x‖₂ at every point and the unit direction that is stretched so much.
 
@@ -118,7 +113,8 @@ def _krylov(
             new = back.ravel()
             for _ in range(2):  # once leaves rounding along the old vectors
                 new = new - space.T @ (space @ new)
-            new = new / jnp.maximum(jnp.linalg.norm(new), jnp.finfo(x.dtype).tiny)
+            length, rounding = jnp.linalg.norm(new), 100 * jnp.finfo(x.dtype).eps * jnp.linalg.norm(back)
+            new = jnp.where(length > rounding, new / jnp.where(length > 0, length, 1), 0)  # 0: the space is complete
             return space.at[number + 1].set(new, mode="drop"), image
 
         first = start.ravel() / jnp.linalg.norm(start)

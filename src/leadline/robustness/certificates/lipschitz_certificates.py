@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
@@ -53,8 +52,10 @@ def lipschitz_bracket(
     Below: the largest ‖∂f/∂x‖₂ over the inputs, from the best of which a few rounds of moves along and across the most
     stretched direction go on, at about `points` points in all. Above: ∏ ‖Wₗ‖₂ × the constants of activations and
     poolings (Szegedy et al. 2013); norms of matrices too large to decompose are Ritz values enlarged such that they are
-    too small with chance 10⁻⁹ (Kuczynski and Wozniakowski 1992). `chain` is that of `dissection.dissect`; with None, `why` is kept as the reason.
+    too small with chance 10⁻⁹ (Kuczynski and Wozniakowski 1992). `chain` is that of `dissection.dissect`; with None,
+    `why` is kept as the reason.
 
+    >>> import jax.numpy as jnp
     >>> from leadline.networks.dissection import dissect
     >>> apply = lambda w, x: x @ w
     >>> w = jnp.diag(jnp.array([3.0, 1.0]))
@@ -125,6 +126,7 @@ def lipschitz_radii(
 
     `labels` are the true classes (by default the predicted ones); a wrong prediction has radius 0.
 
+    >>> import jax.numpy as jnp
     >>> lipschitz_radii(jnp.array([[3.0, 1.0]]), 2.0).round(4).tolist()
     [0.7071]
     """

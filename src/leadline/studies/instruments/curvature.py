@@ -184,9 +184,11 @@ def why_not_plain(past: TrainingHistory) -> str:
 def _gradient(subject: Subject, sample: Rows) -> tuple[float, float, float]:
     """Mean loss, norm of the mean gradient, and what sampling would make of a gradient 0: √(tr C/n)."""
     from leadline import curvature
-    from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
+    from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
-    loss, gradient = _mean_gradient(CanonicalConvolutions(subject.row_losses), subject.params, *map(jnp.asarray, sample))
+    loss, gradient = _mean_gradient(
+        CanonicalConvolutions(subject.row_losses), subject.params, *map(jnp.asarray, sample)
+    )
     norm = float(np.sqrt(sum(float(np.sum(np.asarray(leaf, float) ** 2)) for leaf in jax.tree.leaves(gradient))))
     some = sample.first(200)
     squares = np.asarray(curvature.example_gradient_norms(subject.row_losses, subject.params, *some), float) ** 2

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from ..budget import PassCosts, resident_memory
 from ..subject import TOGETHER, Subject

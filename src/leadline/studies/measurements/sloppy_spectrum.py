@@ -65,7 +65,7 @@ def sloppy_spectrum(subject: Subject) -> SloppySpectrum | NotApplicable:
 
 
 def _by_jacobian(subject: Subject, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
+    from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
     from leadline.landscape import sloppiness
 
     apply, x = CanonicalConvolutions(subject.apply), subject.sample.inputs[:rows]

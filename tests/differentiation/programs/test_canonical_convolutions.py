@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.curvature.operators.canonical_convolutions import CanonicalConvolutions
+from leadline.differentiation.programs import traced_program
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions, with_fast_steps
 
 LAYOUTS = [
     (("NCHW", "OIHW", "NCHW"), (3, 2, 7, 6), (4, 2, 3, 3), {"padding": "SAME", "window_strides": (2, 2)}),
@@ -54,3 +55,35 @@ def test_every_convolution_of_a_gradient_is_in_the_fast_form():
     program = str(jax.make_jaxpr(jax.grad(CanonicalConvolutions(loss), (0, 1)))(kernel, x))
     assert program.count("canonical_convolution") == 3
     assert "conv_general_dilated" not in program
+
+
+@pytest.mark.parametrize(("numbers", "x", "kernel", "settings"), LAYOUTS)
+def test_convolutions_in_double_precision_without_groups_and_gaps_are_products(numbers, x, kernel, settings):
+    settings = {"window_strides": (1,) * (len(x) - 2)} | settings
+
+    def convolve(x, kernel):
+        return jax.lax.conv_general_dilated(x, kernel, dimension_numbers=numbers, **settings)
+
+    program = str(jax.make_jaxpr(CanonicalConvolutions(convolve))(jnp.ones(x), jnp.ones(kernel)))
+    stays = bool({"feature_group_count", "lhs_dilation"} & set(settings))
+    assert ("conv_general_dilated" in program) == stays
+
+
+@pytest.mark.parametrize("kind", [jnp.float32, jnp.float64])
+def test_a_traced_program_with_fast_steps_computes_the_same(kind):
+    def network(kernel, x):
+        return jnp.sum(jnp.tanh(jax.lax.conv_general_dilated(x[None], kernel, (2, 2), "SAME")))
+
+    x, kernel = (jax.random.normal(jax.random.key(n), size, kind) for n, size in enumerate([(2, 7, 6), (4, 2, 3, 3)]))
+    plain = traced_program(network, kernel, jax.ShapeDtypeStruct(x.shape, kind))
+    fast = with_fast_steps(plain)
+    assert [step.primitive for step in fast.steps] == [step.primitive for step in plain.steps]
+    found, expected = (jax.grad(lambda k, p=p: p.run([k], x, {}, ())[0])(kernel) for p in (fast, plain))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_functions_without_convolutions_are_called_as_they_are():
+    def scaled(p, name):
+        return p["w"] * {"twice": 2.0}[name]
+
+    assert CanonicalConvolutions(scaled)({"w": jnp.ones(2)}, "twice").tolist() == [2.0, 2.0]

@@ -1,7 +1,7 @@
-"""Convolutions as matrix products of patches, for derivatives of convolutions on CPUs.
+"""Convolutions as matrix products of patches, for derivatives of convolutions in double precision on CPUs.
 
-XLA's CPU compiler has fast kernels for a convolution in a layer's usual form outside of loops only; derivatives, and
-all convolutions inside a loop over batches, fall back to a naive one, many times slower than a matrix product.
+XLA's CPU compiler has a naive kernel for these, many times slower than a matrix product. A function or a traced program
+is run with its convolutions in another form by `with_convolutions`.
 """
 
 import math
@@ -15,28 +15,15 @@ import jax.numpy as jnp
 from jax.extend import core
 from jaxtyping import Array
 
-from leadline.differentiation.programs.traced_program import NESTED_CALLS, any_equation, equation_runner
+from .traced_program import NESTED_CALLS, any_equation, equation_runner
 
 _LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
 
 
-class PatchConvolutions(eqx.Module):
-    """The same function with each convolution as a product of its patches with the kernel, where JAX runs on CPUs.
-
-    Convolutions inside loops of the function's own, in groups, with a dilated input or windows above 64 positions stay
-    as they are.
-    """
-
-    function: Callable
-
-    def __call__(self, *arguments: Any) -> Any:
-        return with_convolutions(self.function, patch_form, arguments)
-
-
-def with_convolutions(function: Callable, form: Callable[[Any], Callable | None], arguments: tuple) -> Any:
+def with_convolutions(function: Callable, form: Callable[..., Callable | None], arguments: tuple) -> Any:
     """The function's value, where JAX runs on CPUs with convolutions as `form` has them.
 
-    `form(equation)` gives (x, kernel, settings) -> array, or None for a convolution that stays as it is.
+    `form(settings, x, kernel)` gives (x, kernel, settings) -> array, or None for a convolution that stays as it is.
     """
     if jax.default_backend() != "cpu":
         return function(*arguments)
@@ -65,7 +52,7 @@ def _run(jaxpr: Any, consts: Any, values: list, form: Callable) -> list:
     for eqn in jaxpr.eqns:
         inputs = [look(atom) for atom in eqn.invars]
         inner = eqn.params.get(NESTED_CALLS.get(eqn.primitive.name))
-        convolve = form(eqn) if eqn.primitive.name == "conv_general_dilated" else None
+        convolve = form(eqn.params, *inputs) if eqn.primitive.name == "conv_general_dilated" else None
         if inner is not None and _has_convolution(getattr(inner, "jaxpr", inner)):
             outputs = _run(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), inputs, form)
         elif convolve is not None:
@@ -76,12 +63,10 @@ def _run(jaxpr: Any, consts: Any, values: list, form: Callable) -> list:
     return [look(atom) for atom in jaxpr.outvars]
 
 
-def patch_form(eqn: Any) -> Callable | None:
-    """Products of patches in place of a convolution without groups, without gaps in its input and of few positions."""
-    settings, kernel = eqn.params, eqn.invars[1].aval
-    window = math.prod(kernel.shape[axis] for axis in settings["dimension_numbers"].rhs_spec[2:])
-    plain = all(d == 1 for d in settings["lhs_dilation"]) and window <= _LARGEST_WINDOW
-    return _as_product if plain and ungrouped(settings) else None
+def few_patches(settings: dict[str, Any], kernel_shape: tuple[int, ...]) -> bool:
+    """Whether a convolution is without groups, without gaps in its input, and its window of few positions."""
+    window = math.prod(kernel_shape[axis] for axis in settings["dimension_numbers"].rhs_spec[2:])
+    return ungrouped(settings) and all(d == 1 for d in settings["lhs_dilation"]) and window <= _LARGEST_WINDOW
 
 
 def ungrouped(settings: dict[str, Any]) -> bool:
@@ -89,7 +74,7 @@ def ungrouped(settings: dict[str, Any]) -> bool:
     return settings["feature_group_count"] == settings["batch_group_count"] == 1
 
 
-def _as_product(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
+def as_product(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
     """Σ_offsets patch(offset) · kernel[offset]: patches beside one another, then one matrix product."""
     numbers = settings["dimension_numbers"]
     batch, feature, *space = numbers.lhs_spec
@@ -97,19 +82,8 @@ def _as_product(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
     x = jnp.transpose(x, (batch, *space, feature))
     kernel = jnp.transpose(kernel, (*window, into, out))
     sides, strides, dilation = kernel.shape[:-2], settings["window_strides"], settings["rhs_dilation"]
-    x = jax.lax.pad(
-        x, jnp.zeros((), x.dtype), [(0, 0, 0), *((low, high, 0) for low, high in settings["padding"]), (0, 0, 0)]
-    )
-    extents = [
-        (x.shape[axis + 1] - (side - 1) * wide - 1) // stride + 1
-        for axis, (side, stride, wide) in enumerate(zip(sides, strides, dilation, strict=True))
-    ]
-    patches = []
-    for offset in product(*map(range, sides)):
-        first = [o * wide for o, wide in zip(offset, dilation, strict=True)]
-        last = [f + (e - 1) * s + 1 for f, e, s in zip(first, extents, strides, strict=True)]
-        patches.append(jax.lax.slice(x, (0, *first, 0), (x.shape[0], *last, x.shape[-1]), (1, *strides, 1)))
-    columns = jnp.concatenate(patches, axis=-1)
+    parts = window_parts(x, sides, strides, settings["padding"], dilation)
+    columns = jnp.concatenate(parts, axis=-1)
     kind = settings["preferred_element_type"] or x.dtype
     flat = jnp.matmul(
         columns.reshape(-1, columns.shape[-1]),
@@ -117,8 +91,23 @@ def _as_product(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
         precision=settings["precision"],
         preferred_element_type=kind,
     )
-    result = flat.reshape(x.shape[0], *extents, kernel.shape[-1])
+    result = flat.reshape(*columns.shape[:-1], kernel.shape[-1])
     return jnp.transpose(result, from_channels_last(numbers))
+
+
+def window_parts(x: Array, sides: Any, strides: Any, padding: Any, dilation: Any) -> list[Array]:
+    """What each place of the window sees: for (batch, *space, channel) a list of (batch, *positions, channel)."""
+    x = jax.lax.pad(x, jnp.zeros((), x.dtype), [(0, 0, 0), *((low, high, 0) for low, high in padding), (0, 0, 0)])
+    extents = [
+        (x.shape[axis + 1] - (side - 1) * wide - 1) // stride + 1
+        for axis, (side, stride, wide) in enumerate(zip(sides, strides, dilation, strict=True))
+    ]
+    parts = []
+    for offset in product(*map(range, sides)):
+        first = [o * wide for o, wide in zip(offset, dilation, strict=True)]
+        last = [f + (e - 1) * s + 1 for f, e, s in zip(first, extents, strides, strict=True)]
+        parts.append(jax.lax.slice(x, (0, *first, 0), (x.shape[0], *last, x.shape[-1]), (1, *strides, 1)))
+    return parts
 
 
 def from_channels_last(numbers: Any) -> list[int]:

@@ -6,6 +6,7 @@ derivatives of a convolution have others: a gradient inside a loop is ten times 
 before and after, so that loops hold fast convolutions only, and a program is half as long as one of patches.
 """
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,7 +18,8 @@ from jax.extend import core
 from jax.interpreters import ad, batching, mlir
 from jaxtyping import Array
 
-from .patch_convolutions import from_channels_last, patch_form, ungrouped, with_convolutions
+from .patch_convolutions import as_product, few_patches, from_channels_last, ungrouped, with_convolutions
+from .traced_program import Program, Step
 
 _SETTINGS = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "precision", "preferred_element_type")
 
@@ -32,12 +34,36 @@ class CanonicalConvolutions(eqx.Module):
     function: Callable
 
     def __call__(self, *arguments: Any) -> Any:
-        return with_convolutions(self.function, lambda eqn: _canonical_form(eqn) or patch_form(eqn), arguments)
+        return with_convolutions(self.function, fast_form, arguments)
 
 
-def _canonical_form(eqn: Any) -> Callable | None:
-    single = all(atom.aval.dtype == jnp.float32 for atom in (*eqn.invars, *eqn.outvars))
-    return _canonical if single and ungrouped(eqn.params) else None
+def fast_form(settings: dict[str, Any], x: Array, kernel: Array) -> Callable | None:
+    """The convolution as a function of (x, kernel, settings): canonical, by patches, or None where neither fits."""
+    if _canonical_form(settings, x, kernel):
+        return _canonical
+    return as_product if few_patches(settings, kernel.shape) else None
+
+
+def with_fast_steps(program: Program) -> Program:
+    """The same program with its convolutions in the fast form; they keep their name and their settings."""
+    steps = (
+        dataclasses.replace(step, run=_fast_step(step)) if step.primitive == "conv_general_dilated" else step
+        for step in program.steps
+    )
+    return dataclasses.replace(program, steps=tuple(steps))
+
+
+def _fast_step(step: Step) -> Callable[..., list[Array]]:
+    def run(x: Array, kernel: Array) -> list[Array]:
+        convolve = fast_form(step.settings, x, kernel) if jax.default_backend() == "cpu" else None
+        return step.run(x, kernel) if convolve is None else [convolve(x, kernel, step.settings)]
+
+    return run
+
+
+def _canonical_form(settings: dict[str, Any], x: Array, kernel: Array) -> Callable | None:
+    kinds = (x.dtype, kernel.dtype, settings["preferred_element_type"] or x.dtype)
+    return _canonical if ungrouped(settings) and all(kind == jnp.float32 for kind in kinds) else None
 
 
 def _canonical(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
