@@ -35,6 +35,16 @@ def slow_tests_train_afresh(request, monkeypatch):
         monkeypatch.setenv("LEADLINE_FRESH", "1")
 
 
+@pytest.fixture(scope="module")
+def optimised_as_for_users():
+    """Programs compiled as they are for users: what computes much is several times faster so."""
+    jax.config.update("jax_disable_most_optimizations", False)
+    jax.clear_caches()
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
+    jax.clear_caches()
+
+
 collect_ignore = [
     "documented_json.py",
     "image_samples.py",

@@ -20,9 +20,10 @@ def silent(value, where=""):
     return [where] if isinstance(value, float) and math.isnan(value) else []
 
 
-def check(name):
+def check(name, minutes=None):
     """Every card of one network has a sentence, comparisons or a reason, and no NaN."""
     subject = ZOO[name]()
+    subject.budget.limit(minutes)
     for instrument in instruments().values():
         card = card_of(instrument, subject, raising=False)
         assert not card.finding.error, (instrument.name, card.finding.error)
@@ -40,6 +41,7 @@ def test_every_instrument_answers_on_a_small_network(name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimised_as_for_users")
 @pytest.mark.parametrize("name", DEAR)
 def test_every_instrument_answers_on_networks_of_every_kind(name):
-    check(name)
+    check(name, minutes=1)

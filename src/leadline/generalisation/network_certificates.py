@@ -10,8 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, PyTree
 
-from leadline.curvature.operators.patch_convolutions import PatchConvolutions
 from leadline.data import generator
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from .pac_bayes_bounds import diagonal_gaussian_kl, kl_inverse, pac_bayes_bound
 from .posterior_training import GaussianPosterior, train_posterior
@@ -254,7 +254,7 @@ class _ProbabilityOfError(eqx.Module):
     scale: Float[Array, ""]
 
     def __call__(self, params: PyTree, inputs: Array, labels: Array) -> Float[Array, ""]:
-        scores = self.scale * PatchConvolutions(self.apply)(params, inputs)
+        scores = self.scale * CanonicalConvolutions(self.apply)(params, inputs)
         if scores.shape[1] == 1:
             return jnp.mean(jax.nn.sigmoid(-(2 * labels - 1) * scores[:, 0]))
         return jnp.mean(1 - jnp.take_along_axis(jax.nn.softmax(scores), labels[:, None], axis=1))
@@ -279,7 +279,7 @@ def _errors(apply, posterior, noise, inputs, labels) -> Float[Array, " together"
     deviation = jnp.exp(ravel_pytree(posterior.log_deviation)[0])
 
     def one(noise, inputs, labels):
-        scores = PatchConvolutions(apply)(unravel(mean + deviation * noise), inputs)
+        scores = CanonicalConvolutions(apply)(unravel(mean + deviation * noise), inputs)
         guess = (scores[:, 0] > 0).astype(labels.dtype) if scores.shape[1] == 1 else jnp.argmax(scores, axis=1)
         return jnp.mean(guess != labels)
 

@@ -4,6 +4,7 @@ from functools import cached_property
 
 from leadline.bayes.last_layers import LastLayer
 from leadline.curvature.operators.operator import Operator
+from leadline.curvature.sharpness.sharpness_measures import ScaledHessian
 from leadline.curvature.spectra.lanczos import Eigenpairs
 from leadline.frameworks.network import Apply
 from leadline.networks.dissection.dissecting import Dissection
@@ -91,21 +92,33 @@ class SharedQuantities:
         """The largest eigenpairs of `hessian` (`curvature.Eigenpairs`): about twice as many as outputs, 10 to 42."""
         import warnings
 
-        from leadline.curvature.operators.dense_operator import dense_if_small
+        from leadline import curvature
 
-        h, (wanted, held, steps) = dense_if_small(self.hessian), self.lanczos
+        wanted, held, steps = self.lanczos
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what has not converged is marked, and its residual is known
-            return h.top(wanted, max_steps=steps, tolerance=1e-4, basis=held)
+            return curvature.top(self.iterated_hessian, wanted, max_steps=steps, tolerance=1e-4, basis=held)
+
+    @cached_property
+    def iterated_hessian(self) -> Operator | ScaledHessian:
+        """`hessian` for Lanczos' method: dense where it is small, else T H T with T = 1.
+
+        So one compiled program serves this and the Hessian that is scaled by the weights.
+        """
+        import jax.numpy as jnp
+
+        from leadline.curvature.operators.dense_operator import dense_if_small
+
+        h = dense_if_small(self.hessian)
+        return h if h is not self.hessian else ScaledHessian(h, jnp.ones(h.size, h.dtype))
 
     @cached_property
     def tangent_kernel(self) -> AveragedKernels:
         """`tangent.AveragedKernels` of the first rows of the sample, 200 or as many as the budget allows: now, and
         before training where known."""
-        from leadline.curvature.operators.patch_convolutions import PatchConvolutions
         from leadline.tangent import averaged_ntk
 
-        s, f = self.subject, PatchConvolutions(self._single_score)
+        s, f = self.subject, self._single_score
         times = s.outputs * (1 if s.past.start is None else 2)
         rows = s.budget.rows(
             "tangent",
@@ -143,12 +156,23 @@ class SharedQuantities:
         None where inputs are integers, by which nothing is differentiated.
         """
         from leadline.robustness import lipschitz_bracket
+        from leadline.robustness.certificates.input_stretches import POINTS, stretch_passes
 
         s, found = self.subject, self.dissection
         if s.integer_inputs:
             return None
+        seconds = stretch_passes(s.outputs) * s.budget.costs.gradient
+        points = s.budget.count(
+            "anatomy", "points whose stretch is sought", POINTS, seconds=seconds, part=0.7, least=16
+        )
         return lipschitz_bracket(
-            found.chain, s.apply, s.params, s.sample.inputs, key=s.key("lipschitz"), why=found.why_no_chain
+            found.chain,
+            s.apply,
+            s.params,
+            s.sample.inputs,
+            key=s.key("lipschitz"),
+            why=found.why_no_chain,
+            points=points,
         )
 
     @cached_property

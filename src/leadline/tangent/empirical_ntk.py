@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from leadline._messages import unknown
+from leadline.differentiation.programs.canonical_convolutions import with_fast_steps
 from leadline.differentiation.programs.layer_structure import Structure, layer_structure
 from leadline.differentiation.programs.traced_program import Program, traced_program
 from leadline.frameworks.network import Apply, ExampleFunction
@@ -109,7 +110,7 @@ def prepare(problem: Problem) -> tuple[Program, Structure, Routes, Sizes]:
     """Trace f at one example, find its layers, and choose the routes."""
     f, params, x1, x2, settings = problem
     leaves = jax.tree.leaves(params)
-    program = traced_program(f, params, jax.ShapeDtypeStruct(x1.shape[1:], x1.dtype))
+    program = with_fast_steps(traced_program(f, params, jax.ShapeDtypeStruct(x1.shape[1:], x1.dtype)))
     structure = layer_structure(program)
     if settings.split:
         structure = structure.apart()

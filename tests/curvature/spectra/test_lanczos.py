@@ -107,3 +107,20 @@ def test_a_hessian_that_is_not_finite_is_refused():
         h.top(1)
     with pytest.raises(ValueError, match="finite vector of length"):
         h.top(1, start=np.zeros(300))
+
+
+def test_runs_on_one_operator_with_one_basis_share_a_compiled_program():
+    traced, diagonal = [], jnp.linspace(-1.0, 3.0, 300).at[-2:].set(jnp.array([5.0, 9.0]))
+
+    class Counted(Matrix):
+        def __call__(self, v):
+            traced.append(1)
+            return self.matrix * v
+
+    most = top(Counted(diagonal), 2, basis=40, max_steps=60, tolerance=1e-6)
+    with pytest.warns(UserWarning, match="converged within 16"):
+        least = top(Counted(2 * diagonal), 1, which="smallest", basis=40, max_steps=16)
+    assert len(traced) == 1
+    np.testing.assert_allclose(most.values, [9.0, 5.0], rtol=1e-6)
+    assert least.products == 16
+    assert -2.0 <= least.values[0] <= -2.0 + least.residuals[0] * 5

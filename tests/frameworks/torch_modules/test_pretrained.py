@@ -17,7 +17,7 @@ from leadline.data.sources.acquisition import run_client
 from leadline.frameworks.torch_modules.weights import with_weights
 from leadline.networks.dissection import dissect
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("optimised_as_for_users")]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from leadline.networks.dissection import dissect
 from leadline.robustness import lipschitz_bracket, lipschitz_radii
 from leadline.robustness.certificates import lipschitz_certificates as module
-from leadline.robustness.certificates.lipschitz_certificates import largest_stretch, step_norm
+from leadline.robustness.certificates.lipschitz_certificates import step_norm
 
 KEY = jax.random.key(0)
 
@@ -32,7 +32,8 @@ def test_the_bracket_of_a_perceptron_is_the_product_above_and_a_jacobian_below(n
     slope = jax.jacobian(lambda one: perceptron(params, one[None])[0])(jnp.asarray(found.where))
     assert found.lower == pytest.approx(np.linalg.norm(slope, 2), rel=1e-9)
     jacobians = jax.vmap(jax.jacobian(lambda one: perceptron(params, one[None])[0]))(x)
-    assert np.linalg.norm(jacobians, 2, axis=(1, 2)).max() <= found.lower <= found.upper
+    assert np.linalg.norm(jacobians, 2, axis=(1, 2)).max() <= found.lower * (1 + 1e-12)
+    assert found.lower <= found.upper
     pair = np.linalg.norm(np.asarray(params[1])[:, 0] - np.asarray(params[1])[:, 2]) * norms[0]
     assert found.pairs[0, 2] == pytest.approx(pair, rel=1e-4)
     assert found.pairs[0, 2] >= pair
@@ -56,13 +57,6 @@ def test_the_iterated_norm_of_a_convolution_is_just_above_the_exact_one(monkeypa
     assert step_norm(step, KEY) == pytest.approx(exact, rel=1e-4)
     monkeypatch.setattr(module, "DENSE_ENTRIES", 0)
     assert exact <= step_norm(step, KEY) <= 1.03 * exact
-
-
-def test_more_rounds_never_find_less(network):
-    params, x = network
-    few, _ = largest_stretch(perceptron, params, x, key=KEY, rounds=0)
-    many, _ = largest_stretch(perceptron, params, x, key=KEY, rounds=3)
-    assert many >= few
 
 
 def test_radii_of_a_linear_model_are_its_distances():

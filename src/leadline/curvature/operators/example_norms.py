@@ -12,6 +12,7 @@ from jax import lax
 from jaxtyping import Array, Float, PyTree
 
 from leadline._checks import require_numbers
+from leadline.differentiation.programs.canonical_convolutions import with_fast_steps
 from leadline.differentiation.programs.layer_geometry import Layer
 from leadline.differentiation.programs.layer_signals import in_batches, layer_signals
 from leadline.differentiation.programs.layer_structure import Structure, layer_structure
@@ -70,7 +71,7 @@ def norms_of_rows(
 
     indices = jnp.arange(jax.tree.leaves(data)[0].shape[0])
     leaves = jax.tree.leaves(params)
-    program = traced_program(one_loss, params, jax.ShapeDtypeStruct((), indices.dtype))
+    program = with_fast_steps(traced_program(one_loss, params, jax.ShapeDtypeStruct((), indices.dtype)))
     structure = layer_structure(program)
 
     def norm(index: Array) -> Array:

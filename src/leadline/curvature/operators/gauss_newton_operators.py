@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
+
 from ..kinks import warn_of_kinks
 from .operator import Operator, split_parameters
-from .patch_convolutions import PatchConvolutions
 from .row_losses import batch_shapes, check_batch, scale_of
 from .streaming import batch_mean, rows_in_memory
 
@@ -135,4 +136,4 @@ def _build(
     if not hasattr(outputs, "shape") or outputs.ndim < 1 or outputs.shape[0] != rows:
         found = getattr(outputs, "shape", type(outputs).__name__)
         raise ValueError(f"The model gives {found} for {rows} rows; it must give one row of outputs per row of inputs.")
-    return GaussNewton(PatchConvolutions(apply), metric, moved, fixed, held, scale_of(reduction, rows), rows, batch)
+    return GaussNewton(CanonicalConvolutions(apply), metric, moved, fixed, held, scale_of(reduction, rows), rows, batch)

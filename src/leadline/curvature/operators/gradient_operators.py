@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from leadline._checks import require_numbers
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from ..kinks import warn_of_kinks
 from .operator import Operator, split_parameters
-from .patch_convolutions import PatchConvolutions
 from .row_losses import check_batch, check_loss, row_losses, scale_of
 from .streaming import batch_mean, rows_in_memory
 
@@ -84,7 +84,7 @@ def _build(
     check_batch(batch)
     check_loss(loss, params, held, rows, batch)
     warn_of_kinks(loss, params, held, rows, batch)
-    loss = PatchConvolutions(loss)
+    loss = CanonicalConvolutions(loss)
     centre = _mean_gradient(loss, moved, fixed, held, rows, batch) if centred else None
     return GradientMoments(loss, moved, fixed, centre, held, scale_of(reduction, rows), rows, batch)
 

@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
+
 from ..kinks import warn_of_kinks
 from .operator import Operator, split_parameters
-from .patch_convolutions import PatchConvolutions
 from .row_losses import check_batch, check_loss, scale_of
 from .streaming import batch_mean, rows_in_memory
 
@@ -89,4 +90,4 @@ def hessian(
     check_batch(batch)
     check_loss(loss, params, held, rows, batch)
     warn_of_kinks(loss, params, held, rows, batch)
-    return Hessian(PatchConvolutions(loss), moved, fixed, held, scale_of(reduction, rows), rows, batch)
+    return Hessian(CanonicalConvolutions(loss), moved, fixed, held, scale_of(reduction, rows), rows, batch)

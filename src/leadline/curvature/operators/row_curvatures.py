@@ -10,8 +10,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
+
 from .operator import split_parameters
-from .patch_convolutions import PatchConvolutions
 
 
 def curvatures_by_row(
@@ -30,7 +31,7 @@ def curvatures_by_row(
     if np.shape(direction) != flat.shape:
         raise ValueError(f"The direction has shape {np.shape(direction)}; give a flat one of length {flat.size}.")
     held = jax.tree.map(lambda a: jnp.asarray(a) if isinstance(a, np.ndarray) else a, data)
-    found = _curvatures(PatchConvolutions(loss), moved, fixed, unravel(jnp.asarray(direction, flat.dtype)), held)
+    found = _curvatures(CanonicalConvolutions(loss), moved, fixed, unravel(jnp.asarray(direction, flat.dtype)), held)
     return np.asarray(found)
 
 

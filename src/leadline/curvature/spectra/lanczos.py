@@ -53,8 +53,8 @@ def top(
     wanted = min(2 * k, size) if which == "both" else k
     if size <= _DENSE and size <= max_steps:
         return _all_at_once(operator, k, which)
-    length = min(size, max(basis or 0, wanted + 2) if basis else max(2 * wanted + 20, 50), max_steps)
-    length = max(length, min(wanted + 2, size))
+    length = min(max(2 * wanted + 20, 50), max_steps) if basis is None else basis  # one length, one compiled program
+    length = min(max(length, wanted + 2), size)
     run = _Run(operator, length, start)
     first, stride = 2 * wanted + 2, max(4, wanted // 2)  # ARPACK, too, first looks after so many products
     while True:

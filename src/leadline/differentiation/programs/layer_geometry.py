@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from .patch_convolutions import few_patches, window_parts
 from .traced_program import Fixed, Step
 
 
@@ -70,6 +71,12 @@ class Layer:
         settings = self.step.settings
         numbers = settings["dimension_numbers"]
         channels_first = a.transpose(numbers.lhs_spec)
+        if few_patches(dict(settings) | {"feature_group_count": 1}, self.weight_shape):
+            sides = [self.weight_shape[d] for d in numbers.rhs_spec[2:]]
+            strides, padding, dilation = (settings[name] for name in ("window_strides", "padding", "rhs_dilation"))
+            parts = window_parts(jnp.moveaxis(channels_first, 1, -1), sides, strides, padding, dilation)
+            windows = jnp.moveaxis(jnp.stack(parts, -1), (-2, -1), (0, 1))  # (channels, window, batch, *space)
+            return windows.reshape(self.groups, self.inputs, self.positions).transpose(0, 2, 1)
         patches = lax.conv_general_dilated_patches(
             channels_first,
             [self.weight_shape[d] for d in numbers.rhs_spec[2:]],

@@ -10,7 +10,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Num, PyTree
 
-from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 from leadline.training import RowLosses, scan_steps
 
 
@@ -54,7 +54,7 @@ def fit_labels(
     if num_steps < 1 or not rate > 0:
         raise ValueError(f"fit_labels got {num_steps} steps of rate {rate}; give 1 or more and a rate above 0.")
     losses, right, rows = _fit(
-        PatchConvolutions(apply), params, criterion, jnp.asarray(inputs), jnp.asarray(targets), rate, num_steps
+        CanonicalConvolutions(apply), params, criterion, jnp.asarray(inputs), jnp.asarray(targets), rate, num_steps
     )
     answers = None if right is None else np.asarray(right, float)
     return LabelProbe(np.asarray(losses, float), answers, np.asarray(rows, float))

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 
 from leadline._checks import require
-from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from ..input_boxes import EVERYWHERE, Box
 from .deepfool_attack import deepfool
@@ -181,7 +181,7 @@ def _shortened(apply, params, x, end, labels, p, rounds: int = 20) -> tuple[Arra
         hit = fools(middle)
         return (jnp.where(hit, inside, middle), jnp.where(hit, middle, outside)), None
 
-    apply = PatchConvolutions(apply)
+    apply = CanonicalConvolutions(apply)
     ones = jnp.ones(len(x), x.dtype)
     (_, outside), _ = jax.lax.scan(halve, (0 * ones, ones), None, length=rounds)
     wrong = fools(0 * ones)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 from leadline.networks import dual_exponent
 
 from ..input_boxes import EVERYWHERE, Box
@@ -58,7 +58,7 @@ def deepfool(
         raise ValueError(
             f"deepfool got overshoot = {overshoot}; give one above 0, such as 0.02, to cross the boundary."
         )
-    return _walk(PatchConvolutions(apply), params, jnp.asarray(x), p, overshoot, jnp.asarray(max_steps), box)
+    return _walk(CanonicalConvolutions(apply), params, jnp.asarray(x), p, overshoot, jnp.asarray(max_steps), box)
 
 
 @eqx.filter_jit

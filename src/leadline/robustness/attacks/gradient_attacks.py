@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from leadline._arrays import namespace
 from leadline._checks import require_axes, require_numbers, require_rows
-from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from ..input_boxes import EVERYWHERE, Box
 from .norm_projections import project, random_in_ball, steepest_direction
@@ -110,7 +110,7 @@ def fgsm(
     """
     require_numbers("fgsm", params=params, x=x)
     x, labels, eps = _checked(x, labels, eps)
-    return _one_step(PatchConvolutions(apply), params, x, labels, eps, box, loss, p)
+    return _one_step(CanonicalConvolutions(apply), params, x, labels, eps, box, loss, p)
 
 
 @eqx.filter_jit
@@ -158,7 +158,7 @@ def pgd(
     )
     key = jax.random.key(0) if key is None else key
     return _ascend(
-        PatchConvolutions(apply), params, x, labels, eps, step_size, key, box, p, num_steps, starts, loss, onto
+        CanonicalConvolutions(apply), params, x, labels, eps, step_size, key, box, p, num_steps, starts, loss, onto
     )
 
 

@@ -4,9 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
@@ -14,11 +12,11 @@ from leadline._arrays import spectral_norm
 from leadline._checks import require_numbers
 
 from ..attacks.gradient_attacks import Inputs, Labels
+from .input_stretches import POINTS, largest_stretch
 
 DENSE_ENTRIES = 3 * 10**6  # of a matrix that is decomposed rather than iterated on
 KRYLOV = 60  # Lanczos vectors
 MISSES = 1e-9  # chance that an iterated norm is below the true one
-TOGETHER = 4 * 10**6  # entries of the Jacobians computed at once
 ROUNDING = 1e-5  # relative, of norms computed in single precision
 
 
@@ -47,14 +45,17 @@ def lipschitz_bracket(
     key: PRNGKeyArray,
     why: str = "",
     rounds: int = 4,
+    points: int = POINTS,
 ) -> LipschitzBracket:
     """The Euclidean Lipschitz constant of a network between the largest stretch found and the product of its layers'.
 
     Below: the largest ‖∂f/∂x‖₂ over the inputs, from the best of which a few rounds of moves along and across the most
-    stretched direction go on. Above: ∏ ‖Wₗ‖₂ × the constants of activations and poolings (Szegedy et al. 2013); norms
-    of matrices too large to decompose are Ritz values enlarged such that they are too small with chance 10⁻⁹
-    (Kuczynski and Wozniakowski 1992). `chain` is that of `dissection.dissect`; with None, `why` is kept as the reason.
+    stretched direction go on, at about `points` points in all. Above: ∏ ‖Wₗ‖₂ × the constants of activations and
+    poolings (Szegedy et al. 2013); norms of matrices too large to decompose are Ritz values enlarged such that they are
+    too small with chance 10⁻⁹ (Kuczynski and Wozniakowski 1992). `chain` is that of `dissection.dissect`; with None,
+    `why` is kept as the reason.
 
+    >>> import jax.numpy as jnp
     >>> from leadline.networks.dissection import dissect
     >>> apply = lambda w, x: x @ w
     >>> w = jnp.diag(jnp.array([3.0, 1.0]))
@@ -64,7 +65,7 @@ def lipschitz_bracket(
     (3.0, 3.0, 3.162)
     """
     require_numbers("lipschitz_bracket", params=params, inputs=inputs)
-    lower, where = largest_stretch(apply, params, inputs, key=key, rounds=rounds)
+    lower, where = largest_stretch(apply, params, inputs, key=key, rounds=rounds, points=points)
     if chain is None:
         return LipschitzBracket(lower, None, where, why or "the network is not a chain of known maps")
     factors = [step_norm(step, jax.random.fold_in(key, 1 + n)) for n, step in enumerate(chain)]
@@ -114,66 +115,6 @@ def _pairs(chain: Any, factors: list[float]) -> Float[np.ndarray, "k k"] | None:
     return np.sqrt(np.maximum(squares, 0)) * math.prod(factors[:last]) * (1 + ROUNDING)
 
 
-def largest_stretch(
-    apply: Callable[[PyTree, Array], Array], params: PyTree, inputs: Inputs, *, key: PRNGKeyArray, rounds: int = 4
-) -> tuple[float, Float[np.ndarray, "..."]]:
-    """The largest ‖∂f/∂x‖₂ found at the inputs and near the best of them, and where: a lower bound of the constant.
-
-    Derivatives of ReLU networks are constant in pieces, so that no gradient leads upward; from the best inputs moves
-    along the most stretched direction and across it are tried, the best are kept, and so on, `rounds` times.
-    """
-    inputs = np.asarray(inputs)
-    shape, dtype = inputs.shape[1:], jnp.result_type(*jax.tree.leaves(params))
-    size = max(math.prod(shape), 1)
-    outputs = math.prod(jax.eval_shape(apply, params, jax.ShapeDtypeStruct((1, *shape), dtype)).shape[1:])
-    batch = int(np.clip(TOGETHER // (size * outputs), 1, 64))
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-
-    def stretches(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = []
-        for i in range(0, len(points), batch):
-            part = points[i : i + batch]
-            padded = np.concatenate([part, np.repeat(part[-1:], batch - len(part), 0)])
-            jacobians = np.asarray(_jacobians(apply, params, jnp.asarray(padded, dtype)), np.float64)[: len(part)]
-            found.append(_top_singular(jacobians.reshape(len(part), outputs, size)))
-        return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
-
-    points = inputs[: 4 * batch]
-    values, directions = stretches(points)
-    typical = float(np.linalg.norm((inputs - inputs.mean(0)).reshape(len(inputs), -1), axis=1).mean()) or 1.0
-    kept = max(1, batch // 8)
-    for turn in range(rounds):
-        best = np.argsort(values)[::-1][:kept]
-        points, values, directions = points[best], values[best], directions[best]
-        length = typical * 2.0 ** -(turn % 3 + 1)
-        random = rng.normal(size=(len(points), 5, size))
-        random /= np.linalg.norm(random, axis=2, keepdims=True)
-        along = directions[:, None] * np.array([1.0, -1.0])[:, None]
-        moved = points.reshape(-1, 1, size) + length * np.concatenate([along, random], 1)
-        moved = moved.reshape(-1, *shape)
-        new_values, new_directions = stretches(moved)
-        points, values = np.concatenate([points, moved]), np.concatenate([values, new_values])
-        directions = np.concatenate([directions, new_directions])
-    top = int(np.argmax(values))
-    return float(values[top]), points[top]
-
-
-@eqx.filter_jit
-def _jacobians(apply: Callable, params: PyTree, points: Float[Array, "n ..."]) -> Float[Array, "n k ..."]:
-    def one(x: Array) -> Array:
-        return apply(params, x[None])[0]
-
-    return jax.vmap(jax.jacrev(one))(points)
-
-
-def _top_singular(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest singular value and its right vector, from the eigenvectors of A Aᵀ."""
-    _, vectors = np.linalg.eigh(matrices @ matrices.transpose(0, 2, 1))
-    right = np.einsum("nk,nkd->nd", vectors[:, :, -1], matrices)
-    norms = np.linalg.norm(right, axis=1)
-    return norms, right / np.maximum(norms, 1e-300)[:, None]
-
-
 def lipschitz_radii(
     scores: Float[Array | np.ndarray, "n k"],
     upper: float,
@@ -185,6 +126,7 @@ def lipschitz_radii(
 
     `labels` are the true classes (by default the predicted ones); a wrong prediction has radius 0.
 
+    >>> import jax.numpy as jnp
     >>> lipschitz_radii(jnp.array([[3.0, 1.0]]), 2.0).round(4).tolist()
     [0.7071]
     """

@@ -78,7 +78,9 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of kinks (one-sided products are what training used too) and of residuals
         h, largest = dense_if_small(shared.hessian), shared.hessian_top
-        least = h.top(1, which="smallest", max_steps=min(200, 2 * held, most), tolerance=1e-3, basis=held)
+        least = curvature.top(
+            shared.iterated_hessian, 1, which="smallest", max_steps=min(200, 2 * held, most), tolerance=1e-3, basis=held
+        )
         g = curvature.gauss_newton(subject.apply, subject.criterion, subject.params, *rows, batch=256)
     top = largest.vectors[0]
     probes, num_steps = _density_products(subject)
@@ -88,7 +90,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     seen = 1 - rows.count / subject.train.count
     error = float(np.std(bends, ddof=1)) * (seen / rows.count) ** 0.5
     loss, norm, scatter = _gradient(subject, rows)
-    relative = relative_sharpness(shared.hessian, subject.params, min(held, 50), min(200, most))
+    relative = relative_sharpness(shared.hessian, subject.params, held, min(200, most))
     sloppy = sloppy_spectrum(subject)
     if isinstance(sloppy, NotApplicable):
         parts.append(sloppy)
@@ -184,9 +186,11 @@ def why_not_plain(past: TrainingHistory) -> str:
 def _gradient(subject: Subject, sample: Rows) -> tuple[float, float, float]:
     """Mean loss, norm of the mean gradient, and what sampling would make of a gradient 0: √(tr C/n)."""
     from leadline import curvature
-    from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+    from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
-    loss, gradient = _mean_gradient(PatchConvolutions(subject.row_losses), subject.params, *map(jnp.asarray, sample))
+    loss, gradient = _mean_gradient(
+        CanonicalConvolutions(subject.row_losses), subject.params, *map(jnp.asarray, sample)
+    )
     norm = float(np.sqrt(sum(float(np.sum(np.asarray(leaf, float) ** 2)) for leaf in jax.tree.leaves(gradient))))
     some = sample.first(200)
     squares = np.asarray(curvature.example_gradient_norms(subject.row_losses, subject.params, *some), float) ** 2

@@ -72,11 +72,11 @@ class Measured(NamedTuple):
 
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Kernel, alignment, trial runs, drift, infinitely wide twin."""
-    from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+    from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
     kernels, parts = subject.shared.tangent_kernel, []
     apply = subject.apply.apply if isinstance(subject.apply, TwoScores) else subject.apply
-    f = PatchConvolutions(apply)
+    f = CanonicalConvolutions(apply)
     targets = kernel_targets(subject)
     rows, keys = kernels.rows, jax.random.split(key, 5)
     values = np.linalg.eigvalsh(kernels.here)[::-1]

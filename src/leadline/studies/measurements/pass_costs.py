@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 from ..budget import PassCosts, resident_memory
 from ..subject import TOGETHER, Subject
@@ -28,7 +28,7 @@ def pass_costs(subject: Subject) -> PassCosts:
         return PassCosts(forward, 3 * forward, 4 * width, 8 * width, resident_memory())
     rows = min(ROWS, subject.train.count)
     x, y = (jnp.asarray(part) for part in subject.train.first(rows))
-    losses = PatchConvolutions(subject.row_losses)
+    losses = CanonicalConvolutions(subject.row_losses)
     ahead = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, x).compile()
     back = jax.jit(jax.grad(lambda p, x, y: jnp.mean(losses(p, x, y)))).lower(subject.params, x, y).compile()
     gradient = _least_time(lambda: jax.block_until_ready(back(subject.params, x, y))) / rows

@@ -65,10 +65,10 @@ def sloppy_spectrum(subject: Subject) -> SloppySpectrum | NotApplicable:
 
 
 def _by_jacobian(subject: Subject, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+    from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
     from leadline.landscape import sloppiness
 
-    apply, x = PatchConvolutions(subject.apply), subject.sample.inputs[:rows]
+    apply, x = CanonicalConvolutions(subject.apply), subject.sample.inputs[:rows]
     outputs, jacobian = sloppiness.output_jacobian(apply, subject.params, x)
     flat = jacobian.reshape(rows * subject.outputs, -1).astype(np.float64)
     return flat @ flat.T, outputs.astype(np.float64)

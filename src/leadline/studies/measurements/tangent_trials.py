@@ -79,7 +79,7 @@ def descent_trial(
         return None, None
     params = subject.params if subject.past.start is None else subject.past.start
     params = jax.tree.map(jax.numpy.asarray, params)
-    K = tangent.empirical_ntk(f, params, x[:rows], budget=subject.budget.kernel_room)
+    K = tangent.empirical_ntk(f.function, params, x[:rows], budget=subject.budget.kernel_room)
     work = rows * max(float(subject.shared.dissection.flops), 2.0 * subject.size)
     steps = 20 * int(np.clip(FLOPS / (6 * work) / 20, 1, 10))
     trial = tangent.descent_three_ways(f, params, x[:rows], targets[:rows], K, num_steps=steps)
