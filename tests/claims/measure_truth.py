@@ -188,7 +188,8 @@ def main() -> None:
                 told(f"{chosen_entry.id}: stopped by {type(error).__name__}: {error}", file=sys.stderr)
             told(f"[{number}/{len(chosen)}] {line(chosen_entry, found)}")
             at_seeds = [r for r in found if r["part"] == "seeds"]
-            expected, misses = expected + sum(r["chance"] for r in at_seeds), misses + sum(r["misses"] for r in at_seeds)
+            expected += sum(r["chance"] for r in at_seeds)
+            misses += sum(r["misses"] for r in at_seeds)
             runs += len(at_seeds)
     told(f"Statistical comparisons at {runs} other seeds: {misses} missed; their levels allow {expected:.2f}.")
 
