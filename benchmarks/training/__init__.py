@@ -105,7 +105,7 @@ CASES = [
         12_800,
         2,
         1,
-        1.0,
+        1.2,
         normalised=True,
     ),
     case(
@@ -115,7 +115,7 @@ CASES = [
         2_560,
         2,
         8,
-        1.0,
+        5.0,
         normalised=True,
     ),
 ]
