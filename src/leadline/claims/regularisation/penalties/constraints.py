@@ -6,7 +6,7 @@ import optax
 
 from leadline import data, learning, optimisation, regularisation
 from leadline.claims.scenarios.optimisation.small_regressions import logistic_problem
-from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, method
+from leadline.evidence import Int, Real, assume, at_least, at_most, claim, close, erratum, exactly, method
 from leadline.presentation import figure
 
 
@@ -131,7 +131,7 @@ def penalty_constraint_duality(
 
 @claim(sources=("sheet",), shows=("regularisation.constrained", "regularisation.decoupled_decay"))
 def norm_constraint_acts_late(
-    key, samples: Int(20, 100) = 40, share: Real(0.3, 0.95) = 0.6, decay: Real(0.01, 1.0, log=True) = 0.1
+    key, samples: Int(20, 100) = 40, share: Real(0.3, 0.95) = 0.6, decay: Real(0.01, 0.3, log=True) = 0.1
 ):
     r"""A norm constraint acts late.
 
@@ -141,7 +141,7 @@ def norm_constraint_acts_late(
     $$\theta^{\mathrm{proj}}_t = \theta_t \;\; (t < T), \quad T = \min\{t : \|\theta_t\| > r\}; \qquad
     \|\theta^{\mathrm{decay}}_1 - \theta_1\| = \eta\mu\|\theta_0\|$$
 
-    Assumes: ‖θ₀‖ < r.
+    Assumes: ‖θ₀‖ < r; ημ ≤ 2.
 
     Check: Logistic regression; r is `share` of the norm that plain descent reaches in 200 steps, ‖θ₀‖ = 0.01. A ball
     that no iterate leaves gives the same iterates bit for bit. Plain SGD is another compiled program, which rounds
@@ -150,6 +150,7 @@ def norm_constraint_acts_late(
     rng = data.generator(key)
     loss = logistic_problem(rng, 0.0, samples)
     eta = 1 / loss.constants().smoothness
+    assume(eta * decay <= 2, "ημ is at most 2, beyond which weight decay lets free weights grow")
     direction = rng.normal(size=loss.x.shape[1])
     plain = optimisation.tunable(optax.sgd, learning_rate=eta)
     first = jnp.asarray(direction / np.linalg.norm(direction) / 100)
