@@ -236,6 +236,13 @@ MUTATIONS = [
         "regularisation.modes.layer_findings.offset",
         lambda right: lambda running, measured: right(measured, measured),
     ),
+    ("infonce-lower-bound", "regularisation.pretraining.contrastive_coding.info_nce", scaled(0.9)),
+    ("knowledge-distillation", "regularisation.distillation.students.distillation_loss", scaled(-1)),
+    (
+        "batch-norm-weight-direction",
+        "regularisation.layers.normalisation.BatchNorm",
+        lambda right: lambda channels, *, eps, **k: right(channels, eps=eps + 1e-3, **k),
+    ),
 ]
 
 

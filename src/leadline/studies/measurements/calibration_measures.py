@@ -14,7 +14,7 @@ from leadline.bayes.temperature_scaling import scaled_log_losses
 
 from ..instrument import NotApplicable
 from ..subject import Subject
-from .mask_spread import BINS, LEVELS, MOST, MaskSpread, spread_of_classes, spread_of_numbers
+from .mask_spread import BINS, LEVELS, MOST, ClassesOverMasks, NumbersOverMasks, spread_of_classes, spread_of_numbers
 
 DRAWS = 999  # simulated test sets: a score beyond all of them has a chance of 1 in 1000
 FEWEST = 20  # test rows
@@ -95,7 +95,7 @@ class Measured(NamedTuple):
     intervals: Intervals | None
     parts: tuple[NotApplicable, ...]
     paired: dict[str, np.ndarray]
-    masks: MaskSpread | None = None
+    masks: ClassesOverMasks | NumbersOverMasks | None = None
 
 
 def _noise_inputs(subject: Subject, key: PRNGKeyArray, count: int) -> np.ndarray:

@@ -22,25 +22,34 @@ PASSES = 100  # with dropout on
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])
 
 
-class MaskSpread(NamedTuple):
-    """Monte Carlo dropout: `passes` of the network with its dropout on, and what their average says.
+class ClassesOverMasks(NamedTuple):
+    """Monte Carlo dropout of a classifier: `passes` with its dropout on, and what their averaged probabilities say.
 
-    Of a classifier: scores of the averaged probabilities, the change of the log loss by averaging, mean entropies on
-    test rows and on noise inputs, and the mean information of the masks on the class, in nats. Of a regressor: the
-    mean standard deviation over masks on test rows and on noise, as shares of that of the residuals.
+    Scores of the averaged probabilities, the change of the log loss by averaging, mean entropies on test rows and on
+    noise inputs, and the mean information of the masks on the class, in nats.
     """
 
     layers: int
     passes: int
-    calibration_error: float | None
-    log_loss: float | None
-    log_loss_change: float | None
-    mean_confidence: float | None
-    entropy_data: float | None
-    entropy_noise: float | None
-    information: float | None
-    spread_test: float | None
-    spread_noise: float | None
+    calibration_error: float
+    log_loss: float
+    log_loss_change: float
+    mean_confidence: float
+    entropy_data: float
+    entropy_noise: float
+    information: float
+
+
+class NumbersOverMasks(NamedTuple):
+    """Monte Carlo dropout of a regressor: the mean standard deviation over `passes` with its dropout on.
+
+    On test rows and on noise inputs, as shares of that of the residuals.
+    """
+
+    layers: int
+    passes: int
+    spread_test: float
+    spread_noise: float
 
 
 def spread_of_classes(
@@ -50,7 +59,7 @@ def spread_of_classes(
     labels: Int[np.ndarray, " n"],
     key: PRNGKeyArray,
     paired: dict[str, np.ndarray],
-) -> MaskSpread | None:
+) -> ClassesOverMasks | None:
     """Probabilities averaged over masks, beside those of the network as it is used, `p`; None without dropout.
 
     `paired` gets the change of each row's log loss, and the information of the masks on rows that `p` has right and
@@ -67,7 +76,7 @@ def spread_of_classes(
     information, right = found.mutual_information, p.argmax(1) == labels
     paired["information_right"], paired["information_wrong"] = information[:rows][right], information[:rows][~right]
     entropies = entr(averaged).sum(1)
-    return MaskSpread(
+    return ClassesOverMasks(
         mask_layers(subject),
         len(found.passes),
         float(after.calibration_error),
@@ -77,8 +86,6 @@ def spread_of_classes(
         float(entropies[:rows].mean()),
         float(entropies[rows:].mean()),
         float(information[:rows].mean()),
-        None,
-        None,
     )
 
 
@@ -89,7 +96,7 @@ def spread_of_numbers(
     sd: Float[np.ndarray, " k"],
     key: PRNGKeyArray,
     paired: dict[str, np.ndarray],
-) -> MaskSpread | None:
+) -> NumbersOverMasks | None:
     """Means and standard deviations over masks; `paired` gets how many intervals with variance s² + sd² hold."""
     found = _passes(subject, noise, key)
     if found is None:
@@ -97,8 +104,8 @@ def spread_of_numbers(
     spread, rows, reach = found.sd.astype(float), len(targets), ndtri(0.5 + LEVELS / 2)
     away = np.abs(targets - found.mean[:rows]) / np.sqrt(spread[:rows] ** 2 + sd**2)
     paired["covered_masks"] = (away[None] <= reach[:, None, None]).sum(1)  # (levels, k)
-    shares = [float(np.mean(part / sd)) for part in np.split(spread, [rows])]
-    return MaskSpread(mask_layers(subject), len(found.passes), *(None,) * 7, *shares)
+    on_test, on_noise = (float(np.mean(part / sd)) for part in np.split(spread, [rows]))
+    return NumbersOverMasks(mask_layers(subject), len(found.passes), on_test, on_noise)
 
 
 def mask_layers(subject: Subject) -> int:

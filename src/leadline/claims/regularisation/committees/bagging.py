@@ -32,7 +32,8 @@ def bagging_committee(
 
     Check: Noisy points of a sine, fresh datasets. The split of the error is exact; that trees and networks improve is
     a finding. For polynomials of degree 9 it is not confirmed: least squares is linear in y, and a resample without
-    the outermost points goes astray there.
+    the outermost points goes astray there. At two of 20 other seeds a finding failed: once the bag of networks was
+    worse than single ones, once the risk of the line changed by 1.2%.
     """
     learners = {"line": polynomial_learner(1), "polynomial": polynomial_learner(9), "tree": tree_learner()}
     truth = np.sin(np.pi * GRID)
