@@ -15,7 +15,6 @@ from .image_transformations import (
     rotations as rotations,
     zero_shifts as zero_shifts,
 )
-from .invariant_networks import ShiftInvariantNetwork as ShiftInvariantNetwork
 from .layers.block_kinds import (
     DropoutLayer as DropoutLayer,
     GlobalPool as GlobalPool,
@@ -25,6 +24,12 @@ from .layers.block_kinds import (
 )
 from .layers.conv_network import ConvNetwork as ConvNetwork
 from .layers.layer_kinds import ConvLayer as ConvLayer, DenseLayer as DenseLayer, PoolLayer as PoolLayer
+from .layers.published_stacks import (
+    all_convolutional as all_convolutional,
+    inception as inception,
+    pyramid as pyramid,
+    unet as unet,
+)
 from .layers.receptive_fields import (
     gradient_field as gradient_field,
     measure_field as measure_field,

@@ -1,4 +1,7 @@
-"""The layers of a network with their weights: each is called with an example, the state and a key."""
+"""The layers of a network with their weights: each is called with an example, the state and a key.
+
+Examples are (*sides, channels) here, since products of patches on CPUs like their channels together.
+"""
 
 from collections.abc import Sequence
 from math import prod
@@ -48,18 +51,19 @@ class WeightedLayer(BuiltLayer):
                 raise ValueError(
                     f"DenseLayer got an example of {x.size} numbers; it was made for {self.weight.shape[1]}."
                 )
-            y = self.weight @ x.ravel()
+            y = self.weight @ jnp.moveaxis(x, -1, 0).ravel()
         if self.bias is not None:
-            y = y + self.bias.reshape(-1, *[1] * (y.ndim - 1))
+            y = y + self.bias
         if isinstance(self.normalisation, eqx.nn.BatchNorm):
             if state is None:
                 raise ValueError(
                     "The network has batch normalisations and was given no state; make it by "
                     "eqx.nn.make_with_state(ConvNetwork)(...) and call net(x, state)."
                 )
-            y, state = self.normalisation(y, state)
+            y, state = self.normalisation(jnp.moveaxis(y, -1, 0), state)
+            y = jnp.moveaxis(y, 0, -1)
         elif self.normalisation is not None:
-            y = self.normalisation(y)
+            y = jnp.moveaxis(self.normalisation(jnp.moveaxis(y, -1, 0)), 0, -1)
         return (y if self.layer.linear else activation_called(self.activation)(y)), state
 
 
@@ -108,7 +112,7 @@ class ParallelBlock(BuiltLayer):
         for index, branch in enumerate(self.branches):
             y, state = run_branch(branch, x, state, None if key is None else jax.random.fold_in(key, index))
             outputs.append(y)
-        return jnp.concatenate(outputs), state
+        return jnp.concatenate(outputs, axis=-1), state
 
 
 def run_branch(branch: Sequence[BuiltLayer], x: Array, state: State, key: PRNGKeyArray | None) -> tuple[Array, State]:

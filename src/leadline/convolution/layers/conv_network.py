@@ -27,7 +27,8 @@ class ConvNetwork(eqx.Module):
     given, stands before the activation of each. Weights are drawn by `init` with the fan-in of a window, (input
     channels / groups) · kernel^d; biases begin at 0.
 
-    A call is one example's, net(x), and a batch is `jax.vmap(net)`. With dropout or batch normalisation it is
+    A call is one example's, net(x), and a batch is `jax.vmap(net)`. Images that come as (height, width, colours), or
+    (height, width) where they have one, are taken so with `channels_last`. With dropout or batch normalisation it is
     net(x, state, key=key) -> (output, state), as in `regularisation.RegularisedMLP`; `regularisation.ModalObjective`
     trains it, and `eqx.nn.make_with_state(ConvNetwork)(...)` makes it. `summary()` tells shapes, parameters and
     receptive fields.
@@ -53,6 +54,7 @@ class ConvNetwork(eqx.Module):
     layers: tuple[Layer, ...] = eqx.field(static=True)
     shape: Shape = eqx.field(static=True)
     activation: str = eqx.field(static=True)
+    channels_last: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -62,6 +64,7 @@ class ConvNetwork(eqx.Module):
         *,
         normalisation: Normalisation | None = None,
         init: str = "he",
+        channels_last: bool = False,
         dtype: jax.typing.DTypeLike | None = None,
         key: PRNGKeyArray,
     ):
@@ -75,7 +78,7 @@ class ConvNetwork(eqx.Module):
         activation_called(activation)
         initialiser(init)
         self.layers = _settled(layers, normalisation, ends=True, given_up=True)
-        self.shape, self.activation = shape, activation
+        self.shape, self.activation, self.channels_last = shape, activation, channels_last
         stack_costs(self.layers, shape)
         self.built = build(self.layers, shape, Drawing(activation, init, jnp.zeros((), dtype).dtype), key)
 
@@ -88,7 +91,7 @@ class ConvNetwork(eqx.Module):
     def stages(
         self, x: Num[Array, "channels ..."], state: eqx.nn.State | None = None, *, key: PRNGKeyArray | None = None
     ) -> list[Float[Array, "..."]]:
-        """The output of every layer, in order, each behind its activation."""
+        """The output of every layer, (channels, *sides), in order, each behind its activation."""
         return [each for each, _ in self._run(x, state, key)]
 
     def costs(self) -> StackCosts:
@@ -111,16 +114,21 @@ class ConvNetwork(eqx.Module):
     def _run(
         self, x: Array, state: eqx.nn.State | None, key: PRNGKeyArray | None
     ) -> Iterator[tuple[Array, eqx.nn.State | None]]:
-        if x.ndim != len(self.shape) or x.shape[0] != self.shape[0]:
+        shape, (channels, *sides) = x.shape, self.shape
+        if self.channels_last and channels == 1 and x.ndim == len(sides):
+            x = x[..., None]
+        elif not self.channels_last and x.ndim == len(self.shape):
+            x = jnp.moveaxis(x, 0, -1)
+        if x.ndim != len(self.shape) or x.shape[-1] != channels:
+            made = (*sides, channels) if self.channels_last else self.shape
             raise ValueError(
-                f"ConvNetwork got an example of shape {x.shape}; it was made for {self.shape}, and "
-                "a batch is jax.vmap(net)."
+                f"ConvNetwork got an example of shape {shape}; it was made for {made}, and a batch is jax.vmap(net)."
             )
         if state is not None:
             require_statistics(self, state)
         for index, layer in enumerate(self.built):
             x, state = layer(x, state, None if key is None else jax.random.fold_in(key, index))
-            yield x, state
+            yield jnp.moveaxis(x, -1, 0), state
 
 
 def _settled(

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.extend import core
 from jaxtyping import Array
 
-from leadline.differentiation.programs.traced_program import NESTED_CALLS, any_equation, equation_runner
+from leadline.differentiation.programs.traced_program import NESTED_CALLS, any_equation, equation_runner, nested_program
 
 _LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
 
@@ -45,7 +45,8 @@ class PatchConvolutions(eqx.Module):
 
 
 def _has_convolution(jaxpr: Any) -> bool:
-    return any_equation(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated")
+    calls = NESTED_CALLS | {"custom_jvp_call": "call_jaxpr"}
+    return any_equation(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated", calls)
 
 
 def _run(jaxpr: Any, consts: Any, values: list) -> list:
@@ -56,7 +57,7 @@ def _run(jaxpr: Any, consts: Any, values: list) -> list:
 
     for eqn in jaxpr.eqns:
         inputs = [look(atom) for atom in eqn.invars]
-        inner = eqn.params.get(NESTED_CALLS.get(eqn.primitive.name))
+        inner = nested_program(eqn)
         if inner is not None and _has_convolution(getattr(inner, "jaxpr", inner)):
             outputs = _run(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), inputs)
         elif eqn.primitive.name == "conv_general_dilated" and _is_plain(eqn):
