@@ -68,7 +68,7 @@ def test_a_convolutional_network_is_a_chain_with_pooling():
     )
     assert first.flops == 2 * 9 * 2 * 64
     assert first.flops_inside == 2 * 2 * 22**2
-    assert first.unit_of.tolist() == [0] * 64 + [1] * 64
+    assert first.unit_of.tolist() == [0, 1] * 64  # channels are the last axis
     kinds = [step.kind for step in found.chain if step.kind != "reshape"]
     assert kinds == ["affine", "activation", "pool"] * 2 + ["affine"]
     np.testing.assert_allclose(jax.jit(jax.vmap(lambda one: found.chain(one)))(x), jax.jit(apply)(params, x), rtol=1e-9)

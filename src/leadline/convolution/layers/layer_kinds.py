@@ -17,9 +17,9 @@ class ConvLayer:
 
     Weights: channels · (input channels / groups) · kernel^d, shared by all positions, and one bias per channel. The
     border of `padding` positions ("same": as many as keep the size at stride 1; "valid": none) is zeros, or the other
-    end of the input where it `wraps` around. The window is laid on unturned (cross-correlation); `flip` turns the
-    kernel first, which is the true convolution; `turn` takes the mean of the kernel's quarter turns. A `normalisation` stands between the layer and its activation, which a
-    `linear` layer does without.
+    end of the input where it `wrap`s around. The window is laid on unturned (cross-correlation); `flip` turns the
+    kernel first, which is the true convolution; `turn` takes the mean of the kernel's quarter turns. A `normalisation`
+    stands between the layer and its activation, which a `linear` layer does without.
 
     >>> ConvLayer(25, 5, stride=2).weights((10, 100, 100))
     6250

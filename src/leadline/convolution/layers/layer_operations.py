@@ -117,7 +117,7 @@ def _reduced(x: Array, kind: Pooling, axes: tuple[int, ...]) -> Array:
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _maximum(x: Array, axes: tuple[int, ...]) -> Array:
-    return jnp.max(x, axis=axes)
+    return jax.lax.reduce_max(x, axes)
 
 
 @_maximum.defjvp

@@ -118,11 +118,15 @@ def traced_program(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.S
 
 
 def nested_program(eqn: Any) -> Any:
-    """The program that an equation only calls, or None; a convolution whose derivative has a form of its own too."""
+    """The program that an equation only calls, or None.
+
+    A convolution or a maximum over axes whose derivative has a faster form of its own counts as called.
+    """
     name = eqn.primitive.name
     if name == "custom_jvp_call":
         inner = eqn.params["call_jaxpr"]
-        return inner if any(each.primitive.name == "conv_general_dilated" for each in inner.jaxpr.eqns) else None
+        names = [each.primitive.name for each in inner.jaxpr.eqns]
+        return inner if "conv_general_dilated" in names or names == ["reduce_max"] else None
     return eqn.params.get(NESTED_CALLS.get(name))
 
 
