@@ -102,4 +102,4 @@ def test_max_pooling_in_our_classifier_is_refused():
     with pytest.raises(ValueError, match="max pooling"):
         iw.wide_kernel(
             eqx.filter_eval_shape(ConvNetwork, pyramid((2, 4), 3), (1, 8, 8), key=KEY)
-        )  # without drawing weights
+        )
