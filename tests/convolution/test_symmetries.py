@@ -3,7 +3,10 @@ import numpy as np
 import pytest
 
 from leadline.convolution import (
-    ShiftInvariantNetwork,
+    ConvLayer,
+    ConvNetwork,
+    DenseLayer,
+    GlobalPool,
     Transformation,
     audit_scores,
     central_crops,
@@ -89,7 +92,8 @@ def test_an_action_is_recovered():
 
 
 def test_the_invariant_network_is_invariant_at_any_weights_and_a_dense_one_is_not():
-    net = ShiftInvariantNetwork((2,), 3, turning=True, key=jax.random.key(0))
+    layers = [ConvLayer(2, 3, padding="same", wrap=True, turn=True), GlobalPool("mean"), DenseLayer(3)]
+    net = ConvNetwork(layers, (1, 6, 6), channels_last=True, key=jax.random.key(0))
     scores = jax.jit(lambda net, x: jax.vmap(net)(x))
     images = NOISE.astype(np.float32)
     kinds = usual_transformations(images)

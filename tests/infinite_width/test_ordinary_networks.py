@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from leadline import infinite_width as iw, networks
+from leadline.convolution import ConvNetwork, pyramid
 from leadline.infinite_width.layers.combinators import Identity, Scale
 from leadline.infinite_width.layers.pooling import AvgPool, Flatten
 
@@ -99,4 +100,6 @@ def test_a_layer_without_a_limit_is_refused_by_name(layer, name):
 
 def test_max_pooling_in_our_classifier_is_refused():
     with pytest.raises(ValueError, match="max pooling"):
-        iw.wide_kernel(eqx.filter_eval_shape(networks.ConvClassifier, 8, 8, 3, key=KEY))  # without drawing weights
+        iw.wide_kernel(
+            eqx.filter_eval_shape(ConvNetwork, pyramid((2, 4), 3), (1, 8, 8), key=KEY)
+        )

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import pytest
 
 from leadline import networks
+from leadline.convolution import ConvNetwork, pyramid
 
 KEY = jax.random.key(0)
 
@@ -18,7 +19,7 @@ def test_the_formula_counts_the_stored_numbers():
 
 def test_other_models_are_counted_too():
     assert (
-        networks.parameter_count(eqx.filter_eval_shape(networks.ConvClassifier, 8, 8, 10, 2, key=KEY))
+        networks.parameter_count(eqx.filter_eval_shape(ConvNetwork, pyramid((2, 4), 10), (1, 8, 8), key=KEY))
         == 20 + 76 + 16 * 10 + 10
     )
     assert networks.parameter_count(eqx.filter_eval_shape(eqx.nn.MLP, 3, 2, 4, 1, key=KEY)) == 16 + 10

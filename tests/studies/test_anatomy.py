@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.networks import ConvClassifier, ResidualNetwork
+from leadline.convolution import ConvNetwork, pyramid
+from leadline.networks import ResidualNetwork
 from leadline.studies.instruments import anatomy
 from leadline.studies.subject_making import as_subject
 
@@ -46,7 +47,7 @@ def test_every_number_of_a_linear_model_has_its_closed_form(linear):
 
 
 def test_a_convolutional_network_sees_what_kernels_and_strides_say():
-    net = ConvClassifier(8, 8, 3, 2, dtype=float, key=jax.random.key(0))
+    net = ConvNetwork(pyramid((2, 4), 3), (1, 8, 8), channels_last=True, dtype=float, key=jax.random.key(0))
     subject = as_subject(net, classes((8, 8)))
     card = anatomy.INSTRUMENT(subject)
     assert not [c.what for c in card.finding.comparisons if not c.as_expected]

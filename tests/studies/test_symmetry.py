@@ -67,7 +67,12 @@ def test_of_a_linear_model_every_number_has_a_closed_form(linear_images):
 
 
 def test_an_invariant_network_is_recognised_and_the_prediction_holds():
-    net = convolution.ShiftInvariantNetwork((3,), 4, turning=True, key=jax.random.key(0))
+    layers = [
+        convolution.ConvLayer(3, 3, padding="same", wrap=True, turn=True),
+        convolution.GlobalPool(),
+        convolution.DenseLayer(4),
+    ]
+    net = convolution.ConvNetwork(layers, (1, 6, 6), channels_last=True, key=jax.random.key(0))
     subject = as_subject(net, quadrants(40, 0), quadrants(24, 1))
     card = INSTRUMENT(subject)
     held = [c for c in card.finding.comparisons if c.what.endswith("relative change of the outputs")]

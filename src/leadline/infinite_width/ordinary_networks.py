@@ -7,7 +7,7 @@ from typing import Any, Literal
 import equinox as eqx
 import jax.numpy as jnp
 
-from leadline import networks
+from leadline import convolution, networks
 
 from .activation_kernels.activation import ActivationLayer
 from .activation_kernels.named import activation_layer
@@ -92,10 +92,12 @@ class _Reader:
                 self._mlp(network)
             case networks.ResidualNetwork():
                 self._residual_network(network)
-            case networks.ConvClassifier():
-                self._convolution(network.first)
-                self.add(activation_layer("relu"), "relu")
-                self.refuse(network, "its 2 x 2 max pooling makes maxima of dependent Gaussians; use average pooling.")
+            case convolution.ConvNetwork():
+                self.refuse(
+                    network,
+                    "it is read as a specification, of which max pooling, maxima of dependent Gaussians, has none; "
+                    "give an eqx.nn.Sequential of convolutions and average poolings.",
+                )
             case eqx.nn.MLP():
                 self._equinox_mlp(network)
             case eqx.nn.Sequential():

@@ -15,7 +15,7 @@ from .architectures.dense_connections import DenseNetwork as DenseNetwork
 from .architectures.fully_connected import MLP as MLP
 from .architectures.graphs import DagNetwork as DagNetwork, mlp_graph as mlp_graph
 from .architectures.heads import TaskHead as TaskHead
-from .architectures.image_classifiers import ConvClassifier as ConvClassifier, accuracy as accuracy
+from .architectures.image_classifiers import accuracy as accuracy
 from .architectures.linear_networks import linear_network as linear_network
 from .architectures.output_codes import (
     decode as decode,

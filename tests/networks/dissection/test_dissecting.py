@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.networks import MLP, ConvClassifier, ResidualNetwork
+from leadline.convolution import ConvNetwork, pyramid
+from leadline.networks import MLP, ResidualNetwork
 from leadline.networks.dissection import dissect
 
 KEY = jax.random.key(0)
@@ -55,7 +56,7 @@ def test_values_are_pre_activations_and_gradients_those_of_each_rows_loss():
 
 
 def test_a_convolutional_network_is_a_chain_with_pooling():
-    net = ConvClassifier(8, 8, 10, 2, dtype=float, key=KEY)
+    net = ConvNetwork(pyramid((2, 4), 10), (1, 8, 8), channels_last=True, dtype=float, key=KEY)
     found, apply, params, x = taken(net, (8, 8))
     assert [layer.kind for layer in found.layers] == ["conv", "conv", "dense"]
     first = found.layers[0]
@@ -67,7 +68,7 @@ def test_a_convolutional_network_is_a_chain_with_pooling():
     )
     assert first.flops == 2 * 9 * 2 * 64
     assert first.flops_inside == 2 * 2 * 22**2
-    assert first.unit_of.tolist() == [0] * 64 + [1] * 64
+    assert first.unit_of.tolist() == [0, 1] * 64  # channels are the last axis
     kinds = [step.kind for step in found.chain if step.kind != "reshape"]
     assert kinds == ["affine", "activation", "pool"] * 2 + ["affine"]
     np.testing.assert_allclose(jax.jit(jax.vmap(lambda one: found.chain(one)))(x), jax.jit(apply)(params, x), rtol=1e-9)

@@ -7,7 +7,7 @@ import numpy as np
 import optax
 import pytest
 
-from leadline import networks, regularisation, training
+from leadline import regularisation, training
 from leadline.regularisation.pretraining.contrastive_coding import autoregression, autoregression_information
 from leadline.regularisation.pretraining.pretext_tasks import PLACES, PatchComparer
 
@@ -137,9 +137,3 @@ def test_the_estimate_of_equal_scores_is_no_information():
     losses = regularisation.InfoNCE()(coder(), jnp.zeros((6, 5, 1)), None, None)[0].losses
     assert losses.shape == (6, 2, 3)
     assert np.allclose(losses, np.log(6), atol=1e-5)
-
-
-def test_a_head_can_be_replaced_by_the_identity_for_features():
-    net = networks.ConvClassifier(8, 8, 4, 2, key=jax.random.key(0))
-    features = jax.vmap(eqx.tree_at(lambda n: n.head, net, eqx.nn.Identity()))(jnp.asarray(IMAGES))
-    assert np.allclose(features @ net.head.weight.T + net.head.bias, jax.vmap(net)(jnp.asarray(IMAGES)), atol=1e-5)

@@ -33,9 +33,9 @@ def test_a_recipe_is_read_with_its_defaults():
 
 def test_dotted_keys_inline_tables_and_whole_numbers_for_numbers_are_toml_too():
     recipe = recipes.parse_recipe(
-        'data.name = "mnist"\nmodel = {kind = "conv", channels = 4}\ntraining.epochs = 3\ntraining.rate = 1'
+        'data.name = "mnist"\nmodel = {kind = "conv", channels = [4, 8]}\ntraining.epochs = 3\ntraining.rate = 1'
     )
-    assert (recipe.kind, recipe.model.channels, recipe.training.rate) == ("conv", 4, 1.0)
+    assert (recipe.kind, recipe.model.channels, recipe.training.rate) == ("conv", (4, 8), 1.0)
 
 
 def test_the_example_is_a_recipe_that_shows_every_key_with_its_default():

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.extend import core
 from jaxtyping import Array
 
-from .traced_program import NESTED_CALLS, any_equation, equation_runner
+from .traced_program import NESTED_CALLS, any_equation, equation_runner, nested_program
 
 _LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
 
@@ -40,7 +40,8 @@ def with_convolutions(function: Callable, form: Callable[..., Callable | None], 
 
 
 def _has_convolution(jaxpr: Any) -> bool:
-    return any_equation(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated")
+    calls = NESTED_CALLS | {"custom_jvp_call": "call_jaxpr"}
+    return any_equation(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated", calls)
 
 
 def _run(jaxpr: Any, consts: Any, values: list, form: Callable) -> list:
@@ -51,7 +52,7 @@ def _run(jaxpr: Any, consts: Any, values: list, form: Callable) -> list:
 
     for eqn in jaxpr.eqns:
         inputs = [look(atom) for atom in eqn.invars]
-        inner = eqn.params.get(NESTED_CALLS.get(eqn.primitive.name))
+        inner = nested_program(eqn)
         convolve = form(eqn.params, *inputs) if eqn.primitive.name == "conv_general_dilated" else None
         if inner is not None and _has_convolution(getattr(inner, "jaxpr", inner)):
             outputs = _run(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), inputs, form)

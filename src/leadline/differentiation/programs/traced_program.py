@@ -66,7 +66,8 @@ def traced_program(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.S
     """Trace f(params, x) for one example x (its shape and dtype) and write out nested calls.
 
     Calls with a derivative of their own (custom_jvp, custom_vjp) and loops stay single steps, so that running the
-    program and differentiating it means what it means for f.
+    program and differentiating it means what it means for f; a convolution with a faster form of its derivative is
+    written out.
 
     >>> import jax.numpy as jnp
     >>> line = traced_program(lambda w, x: jnp.tanh(x @ w), jnp.ones(2), jax.ShapeDtypeStruct((2,), float))
@@ -88,9 +89,8 @@ def traced_program(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.S
 
         for eqn in jaxpr.eqns:
             inputs = [find(atom) for atom in eqn.invars]
-            nested = NESTED_CALLS.get(eqn.primitive.name)
-            if nested is not None and nested in eqn.params:
-                inner = eqn.params[nested]
+            inner = nested_program(eqn)
+            if inner is not None:
                 open_one = inner.jaxpr if isinstance(inner, core.ClosedJaxpr) else inner
                 results = write_out(open_one, getattr(inner, "consts", ()), inputs)
                 where.update(zip(eqn.outvars, results, strict=True))
@@ -115,6 +115,19 @@ def traced_program(f: Callable[[PyTree, Array], Array], params: PyTree, x: jax.S
     shapes = (*(tuple(leaf.shape) for leaf in leaves), tuple(x.shape))
     (output,) = write_out(closed.jaxpr, closed.consts, [*range(len(leaves)), len(leaves)])
     return Program(tuple(steps), len(leaves), output, tuple(closed.out_avals[0].shape), shapes)
+
+
+def nested_program(eqn: Any) -> Any:
+    """The program that an equation only calls, or None.
+
+    A convolution or a maximum over axes whose derivative has a faster form of its own counts as called.
+    """
+    name = eqn.primitive.name
+    if name == "custom_jvp_call":
+        inner = eqn.params["call_jaxpr"]
+        names = [each.primitive.name for each in inner.jaxpr.eqns]
+        return inner if "conv_general_dilated" in names or names == ["reduce_max"] else None
+    return eqn.params.get(NESTED_CALLS.get(name))
 
 
 def any_equation(jaxpr: Any, holds: Callable[[Any], bool], calls: Mapping[str, str] = NESTED_CALLS) -> bool:

@@ -1,4 +1,4 @@
-"""Two small image classifiers, one that knows which pixels are neighbours and one that does not, and their training."""
+"""The training of small image classifiers, and what a permutation of pixels does to a dense one."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,54 +13,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from leadline.training import scan_steps
 
 Network = TypeVar("Network", bound=Callable[[Array], Array])
-
-
-class ConvClassifier(eqx.Module):
-    """Scores of `classes` from one image: twice a 3x3 convolution, ReLU and 2x2 max pooling, then a linear layer.
-
-    An image is (height, width), or (height, width, colours) where it has more than one.
-
-    >>> net = ConvClassifier(8, 8, 10, key=jax.random.key(0))
-    >>> net(jnp.zeros((8, 8))).shape
-    (10,)
-    """
-
-    first: eqx.nn.Conv2d
-    second: eqx.nn.Conv2d
-    head: eqx.nn.Linear
-
-    def __init__(
-        self,
-        height: int,
-        width: int,
-        classes: int,
-        channels: int = 8,
-        *,
-        colours: int = 1,
-        dtype=jnp.float32,
-        key: PRNGKeyArray,
-    ):
-        if height % 4 or width % 4:
-            raise ValueError(
-                f"ConvClassifier got {height} x {width} images; two poolings by 2 need sides that are multiples of 4."
-            )
-        keys = jax.random.split(key, 3)
-        self.first = eqx.nn.Conv2d(colours, channels, 3, padding=1, dtype=dtype, key=keys[0])
-        self.second = eqx.nn.Conv2d(channels, 2 * channels, 3, padding=1, dtype=dtype, key=keys[1])
-        self.head = eqx.nn.Linear(2 * channels * height * width // 16, classes, dtype=dtype, key=keys[2])
-
-    def __call__(self, image: Float[Array, "height width *colours"]) -> Float[Array, " classes"]:
-        image = image.astype(self.first.weight.dtype)
-        planes = image[None] if image.ndim == 2 else jnp.moveaxis(image, -1, 0)
-        hidden = _pool(jax.nn.relu(self.first(planes)))  # (channels, height/2, width/2)
-        hidden = _pool(jax.nn.relu(self.second(hidden)))  # (2 channels, height/4, width/4)
-        return self.head(hidden.ravel())
-
-
-def _pool(x: Float[Array, "channels height width"]) -> Float[Array, "channels half_height half_width"]:
-    """2x2 max pooling by reshaping: on CPUs its gradient is many times faster than that of a window reduction."""
-    c, h, w = x.shape
-    return jnp.max(x.reshape(c, h // 2, 2, w // 2, 2), axis=(2, 4))
 
 
 def permute_inputs(net: eqx.nn.MLP, permutation: Int[Array | np.ndarray, " d"]) -> eqx.nn.MLP:

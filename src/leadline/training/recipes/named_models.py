@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leadline import networks, regularisation
+from leadline import convolution, networks, regularisation
 from leadline.frameworks.with_state import WithState
 
 from .settings import Conv, Dense, Linear, Mlp, ModelSettings, Residual
@@ -66,7 +66,29 @@ def _dense(s: Dense, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) ->
 
 def _conv(s: Conv, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
     height, width, *colours = shape
-    return networks.ConvClassifier(height, width, classes, s.channels, colours=math.prod(colours), dtype=_TYPE, key=key)
+    layers: list[Any] = []
+    for block in range(0, len(s.channels), s.block):
+        layers += [
+            convolution.ConvLayer(width, s.kernel, padding="same") for width in s.channels[block : block + s.block]
+        ]
+        layers += [convolution.PoolLayer(2)] + [convolution.DropoutLayer(s.dropout)] * bool(s.dropout)
+    layers += [convolution.GlobalPool(s.head)] if s.head != "dense" else []
+    layers += [each for width in s.hidden for each in _dense_with_dropout(width, s.dropout)]
+    made, state = eqx.nn.make_with_state(convolution.ConvNetwork)(
+        [*layers, convolution.DenseLayer(classes)],
+        (math.prod(colours), height, width),
+        s.activation,
+        normalisation=None if s.normalisation == "none" else s.normalisation,
+        init=s.init,
+        channels_last=True,
+        dtype=_TYPE,
+        key=key,
+    )
+    return WithState(made, state) if s.has_modes else made
+
+
+def _dense_with_dropout(width: int, dropout: float) -> list[Any]:
+    return [convolution.DenseLayer(width)] + [convolution.DropoutLayer(dropout)] * bool(dropout)
 
 
 #: How each kind of model is built from its settings.

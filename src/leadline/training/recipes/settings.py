@@ -121,9 +121,27 @@ class Dense:
 
 @dataclass(frozen=True)
 class Conv:
-    """[model] kind = "conv": two convolutions with pooling, the first with so many channels, then a linear layer."""
+    """[model] kind = "conv": convolutions to so many `channels` each, pooling by 2 behind every `block` of them.
 
-    channels: int = setting(16, low=1, high=1024)
+    The scores are linear in all that is left (`head` "dense"), or in the maximum or mean of each channel over the
+    positions; `hidden` are the widths of dense layers before. `dropout` is the rate behind every pooling and hidden
+    layer. A `normalisation` stands before each activation.
+    """
+
+    channels: tuple[int, ...] = setting((16, 32), low=1, high=4096)
+    kernel: int = setting(3, low=1, high=63)
+    block: int = setting(1, low=1, high=1000)
+    head: str = setting("dense", names=lambda: ("dense", "max", "mean"))
+    hidden: tuple[int, ...] = setting((), low=1, high=65536)
+    activation: str = setting("relu", names=_activations)
+    init: str = setting("he", names=_initialisers)
+    dropout: float = setting(0.0, low=0, high=0.99)
+    normalisation: str = setting("none", names=lambda: ("none", "batch", "layer", "group", "instance"))
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether it has dropout or a normalisation."""
+        return bool(self.dropout) or self.normalisation != "none"
 
 
 #: The settings of each kind of model.

@@ -82,8 +82,10 @@ def equivariance_audit(key, side: Int(16, 24) = 20, channels: Int(3, 6) = 3, ima
     rng = data.generator(key)
     noise = rng.normal(size=(images, side, side))
     moves = convolution.circular_shifts([(0, 1), (1, 0), (2, 3), (side // 2, side - 1)])
-    options = {"turning": True, "dtype": jnp.float64, "key": key}
-    shapes = eqx.filter_eval_shape(convolution.ShiftInvariantNetwork, (channels, channels), 4, **options)
+    circular = convolution.ConvLayer(channels, 3, padding="same", wrap=True, turn=True)
+    layers = [circular, circular, convolution.GlobalPool("mean"), convolution.DenseLayer(4)]
+    options = {"channels_last": True, "dtype": jnp.float64, "key": key}
+    shapes = eqx.filter_eval_shape(convolution.ConvNetwork, layers, (1, side, side), **options)
     net = jax.tree.map(lambda leaf: rng.normal(size=leaf.shape), shapes)
     ramp = 1 + np.arange(side)[:, None] / side
     worst = {}
@@ -103,7 +105,7 @@ def equivariance_audit(key, side: Int(16, 24) = 20, channels: Int(3, 6) = 3, ima
         yield at_most(planted, 100 * np.finfo(dtype).eps, f"{name}: largest defect of the equivariant layers")
 
     def padded(x):
-        return correlate(x, net.kernels[0][:1, 0], mode="constant")
+        return correlate(x, net.built[0].weight[:1, 0], mode="constant")
 
     def right(y):
         return np.roll(y, 1, axis=2)
@@ -159,4 +161,5 @@ def equivariance_audit(key, side: Int(16, 24) = 20, channels: Int(3, 6) = 3, ima
 
 @eqx.filter_jit
 def _stages(net, images):
-    return jax.vmap(net.stages)(images)
+    first, second, _, scores = jax.vmap(net.stages)(images)
+    return jnp.moveaxis(first, 1, -1), jnp.moveaxis(second, 1, -1), scores

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import data, learning, networks, training
+from leadline import convolution, data, learning, networks, training
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, close, erratum, exactly, instrument, method, model
 from leadline.networks import embeddings
 from leadline.presentation import figure
@@ -133,7 +133,7 @@ def parameter_count(
     yield exactly(bare, predicted - sum(widths[1:]), "stored numbers of the MLP without biases")
     convolutional, residual = 8 * (9 + 1) + 16 * (9 * 8 + 1) + 10 * (16 * 4 + 1), (inputs, *[width] * 4, 2)
     others = [
-        (form(networks.ConvClassifier, 8, 8, 10, key=key), convolutional),
+        (form(convolution.ConvNetwork, convolution.pyramid((8, 16), 10), (1, 8, 8), key=key), convolutional),
         (form(networks.TaskHead, inputs, "classes", 3, key=key), 3 * (inputs + 1)),
         (form(networks.ResidualNetwork, inputs, width, 3, 2, key=key), networks.mlp_parameters(residual)),
         (form(networks.relu_to_absolute, net), predicted),

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, networks
+from leadline import convolution, data, networks
 from leadline.evidence import Int, OneOf, Real, assume, at_least, at_most, claim, close, exactly
 from leadline.linear_classifiers import margins, perceptrons
 from leadline.linear_classifiers.perceptrons.cycling import find_cycle, sweep_states
@@ -63,7 +63,8 @@ def pixel_permutation_equivariance(
     @eqx.filter_jit
     def convolutional(key, train, test):
         key_net, key_batches = jax.random.split(key)
-        net = networks.ConvClassifier(side, side, 10, channels=8, key=key_net)
+        layers = convolution.pyramid((8, 16), 10)
+        net = convolution.ConvNetwork(layers, (1, side, side), channels_last=True, key=key_net)
         net = train_classifier(net, train, labels, num_steps=steps, batch=32, rate=3e-3, key=key_batches)
         return networks.accuracy(net, test, test_labels)
 

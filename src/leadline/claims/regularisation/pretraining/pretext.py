@@ -7,7 +7,7 @@ import numpy as np
 import optax
 from scipy.special import stdtrit
 
-from leadline import data, networks, regularisation, training
+from leadline import convolution, data, networks, regularisation, training
 from leadline.evidence import Real, at_least, exactly, frequency, method
 from leadline.presentation import figure
 
@@ -90,7 +90,8 @@ def _cues(key, images):
 
 
 def _start(seed, classes):
-    return networks.ConvClassifier(8, 8, classes, CHANNELS, key=jax.random.key(seed))
+    layers = convolution.pyramid((CHANNELS, 2 * CHANNELS), classes)
+    return convolution.ConvNetwork(layers, (1, 8, 8), channels_last=True, key=jax.random.key(seed))
 
 
 def _images():
@@ -117,19 +118,19 @@ def _supervised(seed):
 
 def _features(net, images):
     """What the network has before its last layer."""
-    return np.asarray(_without_head(eqx.tree_at(lambda n: n.head, net, eqx.nn.Identity()), jnp.asarray(images)))
+    return np.asarray(_without_head(net, jnp.asarray(images)))
 
 
 @eqx.filter_jit
 def _without_head(net, images):
-    return jax.vmap(net)(images)
+    return jax.vmap(lambda image: net.stages(image)[-2].ravel())(images)
 
 
 def _tuned(key, pretext, random, x, y, held, truth):
     """Test accuracies after 100 epochs on 100 labels, all layers trained, from both kinds of weights."""
     rows = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()).permutation(len(y))[:100]
     starts = [
-        eqx.tree_at(lambda n: n.head, net, _start(i, 10).head)
+        eqx.tree_at(lambda n: n.built[:-1], _start(i, 10), net.built[:-1])
         for nets in (pretext, random)
         for i, net in enumerate(nets)
     ]

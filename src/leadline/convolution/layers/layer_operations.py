@@ -1,0 +1,129 @@
+"""What the layers compute on one example (*sides, channels): windows with a kernel, maxima and means of windows."""
+
+from functools import partial
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
+from jaxtyping import Array, Float
+
+from .fast_correlations import fast_correlation
+from .layer_kinds import ConvLayer, Pooling, PoolLayer, border, window_count
+
+
+def correlate_windows(
+    x: Float[Array, "*_ channels"], kernel: Float[Array, "out _ ..."], layer: ConvLayer
+) -> Float[Array, "*_ out"]:
+    """y[i, c] = Σ_r Σ_t w[c, r, t] x[s i + d t - pad, r], with zeros or, if the layer wraps, the other end outside.
+
+    >>> layer = ConvLayer(1, 3, padding="same", wrap=True)
+    >>> correlate_windows(jnp.array([[1.0], [2.0], [4.0]]), jnp.array([[[0.0, 0.0, 1.0]]]), layer).ravel().tolist()
+    [2.0, 4.0, 1.0]
+    """
+    sides, pad = x.ndim - 1, border(layer)
+    kernel = jnp.moveaxis(kernel, (1, 0), (-2, -1))  # (*taps, in, out)
+    if layer.turn:
+        kernel = jnp.mean(jnp.stack([jnp.rot90(kernel, quarter) for quarter in range(4)]), axis=0)
+    if layer.flip:
+        kernel = jnp.flip(kernel, range(sides))
+    if layer.wrap and pad:
+        x, pad = jnp.pad(x, (*[(pad, pad)] * sides, (0, 0)), mode="wrap"), 0
+    return _correlation(x, kernel, layer.stride, layer.dilation, layer.groups, pad)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2, 3, 4, 5))
+def _correlation(x: Array, kernel: Array, stride: int, dilation: int, groups: int, pad: int) -> Array:
+    """As the primitive that readers of a traced network know; its derivatives are those of the fast forms."""
+    sides = x.ndim - 1
+    space = "DHW"[-sides:]
+    return jax.lax.conv_general_dilated(
+        x[None],
+        kernel,
+        [stride] * sides,
+        [(pad, pad)] * sides,
+        rhs_dilation=[dilation] * sides,
+        feature_group_count=groups,
+        dimension_numbers=(f"N{space}C", f"{space}IO", f"N{space}C"),
+    )[0]
+
+
+@partial(_correlation.defjvp, symbolic_zeros=True)
+def _correlation_tangent(
+    stride: int, dilation: int, groups: int, pad: int, primals: tuple[Array, Array], tangents: tuple[Any, Any]
+) -> tuple[Array, Array]:
+    def form(x: Array, kernel: Array) -> Array:
+        found = None
+        if groups == 1 and jax.default_backend() == "cpu":
+            found = fast_correlation(x, kernel, stride, dilation, [(pad, pad)] * (x.ndim - 1))
+        return _correlation.__wrapped__(x, kernel, stride, dilation, groups, pad) if found is None else found
+
+    (x, kernel), (dx, dkernel) = primals, tangents
+    if isinstance(dx, SymbolicZero):
+        return jax.jvp(lambda kernel: form(x, kernel), (kernel,), (dkernel,))
+    if isinstance(dkernel, SymbolicZero):
+        return jax.jvp(lambda x: form(x, kernel), (x,), (dx,))
+    return jax.jvp(form, primals, tangents)
+
+
+def pool_windows(x: Float[Array, "*_ channels"], layer: PoolLayer) -> Float[Array, "*_ channels"]:
+    """The maximum or mean of every window; the border counts as -∞ for a maximum and as 0 for a mean.
+
+    Windows side by side are an axis of a reshaped array and others strided slices: on CPUs the gradients of both are
+    many times faster than that of a window reduction.
+
+    >>> pool_windows(jnp.array([1.0, 3.0, 2.0, 8.0, 9.0])[:, None], PoolLayer(2)).ravel().tolist()
+    [3.0, 8.0]
+    """
+    pad, sides = border(layer), x.shape[:-1]
+    counts = [window_count(n, layer) for n in sides]
+    empty = -jnp.inf if layer.kind == "max" else 0.0
+    if pad:
+        x = jnp.pad(x, (*[(pad, pad)] * len(sides), (0, 0)), constant_values=empty)
+    if layer.kernel == layer.stride and layer.dilation == 1:
+        x = x[*(slice(0, count * layer.stride) for count in counts)]
+        windows = x.reshape(*(n for count in counts for n in (count, layer.stride)), x.shape[-1])
+        return _reduced(windows, layer.kind, tuple(range(1, windows.ndim, 2)))
+    parts = []
+    for offset in product(range(layer.kernel), repeat=len(sides)):
+        starts = [o * layer.dilation for o in offset]
+        ends = [start + (count - 1) * layer.stride + 1 for start, count in zip(starts, counts, strict=True)]
+        parts.append(x[*(slice(a, b, layer.stride) for a, b in zip(starts, ends, strict=True))])
+    return _reduced(jnp.stack(parts), layer.kind, (0,))
+
+
+def pool_positions(x: Float[Array, "*_ channels"], kind: Pooling) -> Float[Array, " channels"]:
+    """The maximum or mean of each channel over all positions."""
+    return _reduced(x, kind, tuple(range(x.ndim - 1)))
+
+
+def spread_blocks(x: Float[Array, "*_ channels"], kernel: Float[Array, "out channels ..."]) -> Float[Array, "*_ out"]:
+    """y[f i + a, c] = Σ_r w[c, r, a] x[i, r]: each position becomes a block, by one matrix product.
+
+    >>> spread_blocks(jnp.array([[1.0], [2.0]]), jnp.array([[[1.0, 10.0]]])).ravel().tolist()
+    [1.0, 10.0, 2.0, 20.0]
+    """
+    sides = x.ndim - 1
+    blocks = jnp.tensordot(x, kernel, axes=((-1,), (1,)))  # (*sides, out, *factor)
+    order = (*(axis for side in range(sides) for axis in (side, sides + 1 + side)), sides)
+    shape = [n * f for n, f in zip(x.shape[:-1], kernel.shape[2:], strict=True)]
+    return jnp.transpose(blocks, order).reshape(*shape, len(kernel))
+
+
+def _reduced(x: Array, kind: Pooling, axes: tuple[int, ...]) -> Array:
+    return _maximum(x, axes) if kind == "max" else jnp.mean(x, axis=axes)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _maximum(x: Array, axes: tuple[int, ...]) -> Array:
+    return jax.lax.reduce_max(x, axes)
+
+
+@_maximum.defjvp
+def _maximum_tangent(axes: tuple[int, ...], primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    """Equal maxima share the slope, as in JAX's own, which keeps their mask as numbers and is twice as slow."""
+    (x,), (dx,) = primals, tangents
+    y = jnp.max(x, axis=axes, keepdims=True)
+    shares = jnp.sum(x == y, axis=axes, dtype=x.dtype)
+    return jnp.squeeze(y, axes), jnp.sum(jnp.where(x == y, dx, 0), axis=axes) / shares
