@@ -1,12 +1,12 @@
-from .equivariance_defects import (
+from .symmetry.equivariance_defects import (
     equivariance_defect as equivariance_defect,
     fit_action as fit_action,
     homomorphism_defect as homomorphism_defect,
     invariance_defect as invariance_defect,
     layer_defects as layer_defects,
 )
-from .group_axioms import group_test as group_test
-from .image_transformations import (
+from .symmetry.group_axioms import group_test as group_test
+from .symmetry.image_transformations import (
     Transformation as Transformation,
     central_crops as central_crops,
     circular_shifts as circular_shifts,
@@ -15,7 +15,7 @@ from .image_transformations import (
     rotations as rotations,
     zero_shifts as zero_shifts,
 )
-from .invariant_networks import ShiftInvariantNetwork as ShiftInvariantNetwork
+from .symmetry.invariant_networks import ShiftInvariantNetwork as ShiftInvariantNetwork
 from .layer_kinds import ConvLayer as ConvLayer, PoolLayer as PoolLayer
 from .receptive_fields import (
     StackNetwork as StackNetwork,
@@ -24,5 +24,5 @@ from .receptive_fields import (
     measure_field as measure_field,
     receptive_field as receptive_field,
 )
-from .score_audits import audit_scores as audit_scores, usual_transformations as usual_transformations
+from .symmetry.score_audits import audit_scores as audit_scores, usual_transformations as usual_transformations
 from .stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs
