@@ -7,7 +7,7 @@ from jaxtyping import Float, Num
 
 from .representations import Representation
 
-Generators = Num[np.ndarray, "g d d"] | Representation
+Generators = Num[np.ndarray, "..."] | Representation  #: (generators, d, d)
 
 
 def equivariant_basis(inputs: Generators, outputs: Generators) -> Float[np.ndarray, "k e d"]:
@@ -46,10 +46,10 @@ def equivariant_dimension(inputs: Representation, outputs: Representation) -> in
     >>> equivariant_dimension(points, points)  # λ I + γ 11ᵀ
     2
     """
-    if inputs.group is not outputs.group:
+    if not np.array_equal(inputs.group.table, outputs.group.table):
         raise ValueError(
             f"equivariant_dimension got representations of {inputs.group.name} and {outputs.group.name}; give two of "
-            "one group (the same object)."
+            "one group."
         )
     return round(float(np.mean(inputs.character.conj() * outputs.character).real))
 

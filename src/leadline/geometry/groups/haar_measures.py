@@ -1,7 +1,7 @@
 """Invariant measures: the mean over the circle, and left and right Haar measure of the affine group x ↦ ax + b."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -35,7 +35,7 @@ def modular_factor(g: Affine) -> Any:
 
 def affine_integral(
     function: Callable[[Any, Any], Any],
-    side: Literal["left", "right"] = "left",
+    side: str = "left",
     *,
     reach: float = 12.0,
     nodes: int = 241,

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Key, Num
 from .representations import Representation
 
 Function = Callable[[Any], Any]
-Matrices = Num[np.ndarray, "n d d"] | Num[Array, "n d d"] | Representation
+Matrices = Num[np.ndarray, "..."] | Num[Array, "..."] | Representation  #: (elements, d, d)
 
 
 def smooth(function: Function, inputs: Matrices, outputs: Matrices | None = None) -> Function:

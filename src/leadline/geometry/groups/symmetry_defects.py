@@ -45,6 +45,7 @@ def symmetry_defect(
         raise ValueError(
             f"symmetry_defect needs an array with a row for each group element; got lengths {sorted(rows)}."
         )
+    x = jax.tree.map(jnp.asarray, x)
     before = function(x)
     size = _norm(before)
 
