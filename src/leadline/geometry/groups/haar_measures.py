@@ -34,11 +34,7 @@ def modular_factor(g: Affine) -> Any:
 
 
 def affine_integral(
-    function: Callable[[Any, Any], Any],
-    side: str = "left",
-    *,
-    reach: float = 12.0,
-    nodes: int = 241,
+    function: Callable[[Any, Any], Any], side: str = "left", *, reach: float = 12.0, nodes: int = 241
 ) -> Float[Array, ""]:
     """∫ f(a, b) dμ over the affine group, dμ = da db / a² (left) or da db / a (right), for f that decays.
 
