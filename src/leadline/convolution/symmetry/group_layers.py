@@ -139,9 +139,8 @@ def _correlated(planes: Array, filters: Array, wrap: bool) -> Maps:
     reach = k // 2
     if wrap and min(planes.shape[1:]) < reach:
         raise ValueError(f"A kernel of side {k} does not fit a torus of {planes.shape[1]}x{planes.shape[2]} pixels.")
-    padded = jnp.pad(
-        planes.astype(filters.dtype), ((0, 0), (reach, reach), (reach, reach)), mode="wrap" if wrap else "constant"
-    )
+    planes, mode = planes.astype(filters.dtype), "wrap" if wrap else "constant"
+    padded = jnp.pad(planes, ((0, 0), (reach, reach), (reach, reach)), mode=mode)
     flat = filters.reshape(out * s, *filters.shape[2:])
     found = jax.lax.conv_general_dilated(padded[None], flat, (1, 1), "VALID")[0]
     return found.reshape(out, s, *planes.shape[1:])

@@ -32,7 +32,7 @@ def equivariant_basis(inputs: Generators, outputs: Generators) -> Float[np.ndarr
         return np.eye(d * e, dtype=kind).reshape(-1, e, d)
     # row by row, vec(σW) = (σ ⊗ I) vec W and vec(Wρ) = (I ⊗ ρᵀ) vec W
     rows = [np.kron(s, np.eye(d)) - np.kron(np.eye(e), r.T) for r, s in zip(rho, sigma, strict=True)]
-    _, sizes, right = np.linalg.svd(np.concatenate(rows).astype(kind))
+    _, sizes, right = np.linalg.svd(np.concatenate(rows).astype(kind), full_matrices=False)
     tolerance = max(d * e * len(rows), 1) * np.finfo(float).eps * max(sizes[0], 1.0)
     rank = int((sizes > tolerance).sum())
     return right[rank:].conj().reshape(-1, e, d)

@@ -1,5 +1,6 @@
 """Groups as tables, their actions, and their representations by matrices."""
 
+import jax.numpy as jnp
 import numpy as np
 
 from leadline import convolution, data, geometry
@@ -73,12 +74,8 @@ def finite_groups(
     yield at_least(interpolated, 1e-3, f"turns by {angle}° by interpolation: defect of the action law")
     names = point.names
     cayley = figure.heatmap("The table of D₄: not symmetric", "h", "g", values=point.table, xs=names, ys=names)
-    colours = figure.heatmap(
-        f"{int(action.orbits.max()) + 1} orbits of {side}×{side} pixels",
-        "column",
-        "row",
-        values=action.orbits.reshape(side, -1),
-    )
+    name, orbits = f"Orbits of {side}×{side} pixels", action.orbits.reshape(side, -1)
+    colours = figure.heatmap(name, "column", "row", values=orbits, colour="orbit")
     title = f"A table checked, and an action: at every pixel |orbit| · |stabiliser| = {len(names)}"
     yield figure.beside(title, cayley, colours)
 
@@ -132,8 +129,6 @@ def group_representations(key, order: Int(3, 9) = 5, points: Int(3, 4) = 4):
     yield exactly(occurs, dims, "each irreducible representation is in the regular one as often as its dimension")
     yield exactly(int((dims**2).sum()), s_n.order, "squares of the dimensions, against the order of the group")
     digit = data.digits()[0][3].reshape(8, 8)
-    moved = [
-        (name, np.rot90(digit[:, ::-1] if k > 3 else digit, k % 4))
-        for k, name in enumerate(geometry.dihedral_group(4).names)
-    ]
+    names = geometry.dihedral_group(4).names
+    moved = [(name, np.asarray(convolution.turn_planes(jnp.asarray(digit), k))) for k, name in enumerate(names)]
     yield figure.images("One signal moved by the eight elements of D₄", images=moved, columns=4)

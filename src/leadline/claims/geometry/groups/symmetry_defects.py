@@ -30,7 +30,7 @@ def symmetry_defect(key, nodes: Int(3, 5) = 5, features: Int(1, 8) = 3):
     rng = data.generator(key)
     x, graph = rng.normal(size=(nodes, features)), np.triu(rng.integers(0, 2, (nodes, nodes)), 1).astype(float)
     graph[0, 1:] = 1.0  # no node alone
-    graph = graph + graph.T
+    x, graph = jnp.asarray(x), jnp.asarray(graph + graph.T)
     w, v, position = rng.normal(size=(features, features)), rng.normal(size=(features, 4)), rng.normal(size=x.shape)
     dense = rng.normal(size=(nodes**2, nodes)) / nodes
     every = geometry.symmetric_permutations(nodes)
