@@ -38,7 +38,7 @@ def finite_group_convolution(key, order: Int(3, 32) = 12, side: Int(3, 4) = 4, i
     taps[at[0], at[1]] = np.transpose(layer.weight, (3, 4, 2, 0, 1))
     flat = np.transpose(maps, (2, 3, 1, 0)).reshape(-1, into)
     table = geometry.group_convolution(plane, taps.reshape(-1, out, into), flat).reshape(side, side, 4, out)
-    layered = np.transpose(jax.jit(layer)(maps), (2, 3, 1, 0))
+    layered = np.transpose(jax.jit(lambda y: layer(y))(maps), (2, 3, 1, 0))
     what = f"p4 layer on a {side}×{side} torus, from the table of {plane.order} elements"
     yield close(layered, table, what, atol=1e-12)
     d4 = geometry.dihedral_group(4)
