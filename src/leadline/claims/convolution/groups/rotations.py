@@ -17,7 +17,7 @@ def group_cnn_generalises_over_rotations(key, steps: Int(100, 2000) = 400):
 
     Trained on upright images alone, a network that is invariant to quarter turns has the same accuracy at all of them.
     An ordinary convolutional network and a dense one of equal size do not; turned copies in training teach it nearly.
-    The price: what a turn makes of one another, 6 and 9, cannot be told apart by what is invariant.
+    The price: a 9 that is a turned 6 is a 6 to it.
 
     $$\Phi(gX) = \Phi(X) \;\Rightarrow\; \mathrm{acc}(g \cdot \mathrm{test}) = \mathrm{acc}(\mathrm{test})$$
 
@@ -65,8 +65,10 @@ def group_cnn_generalises_over_rotations(key, steps: Int(100, 2000) = 400):
     yield figure.beside(f"The p4 network is right on {said}", polar, errors)
 
 
-@claim(sources=("penn",), empirical=True, slow="about a minute the first time, when twelve networks are trained")
-def rotation_invariance_routes(key, seeds: Int(1, 5) = 3, steps: Int(50, 1000) = 200, side: Int(24, 48) = 32):
+@claim(
+    sources=("penn",), empirical=True, slow="about a minute and a half the first time, when twelve networks are trained"
+)
+def rotation_invariance_routes(key, seeds: Int(1, 5) = 3, steps: Int(50, 1000) = 400, side: Int(24, 48) = 32):
     r"""Three routes to rotations.
 
     Log-polar sampling makes a rotation a shift, which convolution and pooling do not see; filters in four turns with a
@@ -76,7 +78,7 @@ def rotation_invariance_routes(key, seeds: Int(1, 5) = 3, steps: Int(50, 1000) =
 
     $$X(r, \varphi) \mapsto X(r, \varphi - \alpha) \;\text{ in log-polar coordinates}$$
 
-    Assumes: digits enlarged to 28 x 28; test angles every 15°.
+    Assumes: digits enlarged to 20 × 20; test angles every 15°.
 
     Check: four networks of similar size, each from several seeds, trained on upright digits (one of them on rotated
     ones too); a smooth scene rotated by 30° against its log-polar image shifted.
