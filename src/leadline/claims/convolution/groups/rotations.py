@@ -61,13 +61,11 @@ def group_cnn_generalises_over_rotations(key, steps: Int(100, 2000) = 400):
         domain=((-1.05, 1.05), (-1.05, 1.05)),
     )
     errors = figure.heatmap("Errors of the p4 network, upright", "decision", "digit", values=others, text=True)
-    said = f"{share['p4'][0]:.3g} at every turn; the ordinary network {share['plain'][1]:.2g} at 90°"
-    yield figure.beside(f"The p4 network is right on {said}", polar, errors)
+    title = f"p4 is right on {share['p4'][0]:.3g} at every turn, an ordinary network on {share['plain'][1]:.2g} at 90°"
+    yield figure.beside(title, polar, errors)
 
 
-@claim(
-    sources=("penn",), empirical=True, slow="about a minute and a half the first time, when twelve networks are trained"
-)
+@claim(sources=("penn",), empirical=True, slow="two minutes the first time, when twelve networks are trained")
 def rotation_invariance_routes(key, seeds: Int(1, 5) = 3, steps: Int(50, 1000) = 400, side: Int(24, 48) = 32):
     r"""Three routes to rotations.
 

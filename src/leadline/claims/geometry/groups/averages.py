@@ -115,6 +115,10 @@ def smoothing_reduces_risk(key, inputs: Int(2, 5) = 5, samples: Int(5, 100) = 30
     yield at_least(raised, whole, "target that is not invariant: risk of the mean, of the exact predictor", strict=True)
     within = float(np.mean(np.var(x, axis=1)))  # the mean of a set predicts each of its members with this error
     yield close(raised, within, "that risk, against the variance within a set", rtol=1e-12)
-    parts = {"left after smoothing": {"median": rest, "first input": raised}, "taken away": {"median": gone}}
-    title = f"Risk {risk:.4g} = {rest:.4g} + {gone:.4g} for the median; a target of one place is spoilt by {raised:.2g}"
+    parts = {
+        "predictor": {"median": risk, "first input": whole},
+        "its mean over the group": {"median": rest, "first input": raised},
+        "what smoothing took": {"median": gone},
+    }
+    title = f"Median: {risk:.4g} = {rest:.4g} + {gone:.4g}; the first input is spoilt by {raised:.2g}"
     yield figure.bars(title, "target", "mean squared error", values=parts)
