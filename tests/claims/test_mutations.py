@@ -244,28 +244,21 @@ MUTATIONS = [
     (
         "group-convolution-equivariance",
         "geometry.groups.group_convolutions.group_convolution_matrix",
-        lambda right: lambda group, kernel: right(group, kernel).T,
+        lambda right: lambda group, kernel: right(group, kernel)[::-1],
     ),
     ("finite-group-signals", "geometry.groups.group_convolutions.translate", moved_without_inverse),
     ("haar-invariance", "geometry.groups.haar_measures.modular_factor", scaled(1.01)),
-    (
-        "group-convolution",
-        "convolution.symmetry.group_layers.turn_maps",
-        lambda right: lambda group, maps, element: jnp.rot90(maps, element, axes=(-2, -1)),
-    ),
     ("finite-groups", "geometry.groups.finite_group.table_fault", lambda right: lambda table: None),
     ("group-representations", "geometry.groups.representations.multiplicities", scaled(2)),
     (
         "group-smoothing",
         "geometry.groups.smoothing.smooth",
-        lambda right: (
-            lambda f, inputs, outputs=None: right(f, inputs.matrices[1:] if hasattr(inputs, "group") else inputs)
-        ),
+        lambda right: lambda f, group, *more: right(f, getattr(group, "matrices", group)[:-1]),
     ),
     (
         "equivariant-linear-maps",
         "geometry.groups.equivariant_maps.equivariant_basis",
-        lambda r: lambda a, b: r(a, b)[1:],
+        lambda right: lambda rho, sigma: right(rho, sigma)[1:],
     ),
     ("smoothing-reduces-risk", "geometry.groups.smoothing.smooth", lambda r: lambda f, m: r(f, m[: len(m) // 2])),
     (
