@@ -9,6 +9,7 @@ from . import (
     differentiation as differentiation,
     evidence as evidence,
     generalisation as generalisation,
+    geometry as geometry,
     infinite_width as infinite_width,
     kernels as kernels,
     landscape as landscape,

@@ -46,6 +46,11 @@ def last_input_kept(right):
     return wrong
 
 
+def moved_without_inverse(right):
+    """Signals moved by X(gz), which turns the order of products round."""
+    return lambda group, g, signal: jnp.asarray(signal)[group.table[g]]
+
+
 MUTATIONS = [
     # entry, function of the library, what goes wrong
     ("bayes-error", "regularisation.evaluation.nearest_neighbour_bracket.cover_hart_ceiling", scaled(0.7)),
@@ -231,6 +236,36 @@ MUTATIONS = [
     ("boosting", "regularisation.committees.boosting.adaboost", with_field("weights", 1.001)),
     ("boosting-training-error-bound", "regularisation.committees.boosting.adaboost", with_field("errors", 0.99)),
     ("train-eval-audit", "regularisation.modes.auditing._noise", lambda right: lambda *a: None),
+    (
+        "finite-group-convolution",
+        "geometry.groups.group_convolutions.group_convolution",
+        lambda right: lambda group, kernel, signal: right(group, jnp.asarray(kernel)[group.inverses], signal),
+    ),
+    (
+        "group-convolution-equivariance",
+        "geometry.groups.group_convolutions.group_convolution_matrix",
+        lambda right: lambda group, kernel: right(group, kernel)[::-1],
+    ),
+    ("finite-group-signals", "geometry.groups.group_convolutions.translate", moved_without_inverse),
+    ("haar-invariance", "geometry.groups.haar_measures.modular_factor", scaled(1.01)),
+    ("finite-groups", "geometry.groups.finite_group.table_fault", lambda right: lambda table: None),
+    ("group-representations", "geometry.groups.representations.multiplicities", scaled(2)),
+    (
+        "group-smoothing",
+        "geometry.groups.smoothing.smooth",
+        lambda right: lambda f, group, *more: right(f, getattr(group, "matrices", group)[:-1]),
+    ),
+    (
+        "equivariant-linear-maps",
+        "geometry.groups.equivariant_maps.equivariant_basis",
+        lambda right: lambda rho, sigma: right(rho, sigma)[1:],
+    ),
+    ("smoothing-reduces-risk", "geometry.groups.smoothing.smooth", lambda r: lambda f, m: r(f, m[: len(m) // 2])),
+    (
+        "symmetry-defect",
+        "geometry.groups.symmetry_defects.relabel_nodes",
+        lambda right: lambda p, graph: (graph[0][p], graph[1][p]),
+    ),
     (
         "train-eval-audit",
         "regularisation.modes.layer_findings.offset",

@@ -15,6 +15,7 @@ from .rate_audit import rate_trials
 from .regularisation.double_descent import double_descent_trials
 from .regularisation.regularisers import regulariser_trials
 from .sloppiness_audit import sloppiness_trials
+from .symmetry.symmetry_audit import symmetry_trials
 from .trial import trial
 
 Trials = Callable[..., Iterator[tuple[str, str, Any]]]
@@ -28,8 +29,9 @@ AUDITS: dict[str, Trials] = {
     "sloppiness": sloppiness_trials,
     "double-descent": double_descent_trials,
     "regularisers": regulariser_trials,
+    "symmetry": symmetry_trials,
 }
-LONG = ("regularisers",)  # audits whose trials take minutes, and say meanwhile what they do
+LONG = ("regularisers", "symmetry")  # audits whose trials take minutes, and say meanwhile what they do
 
 
 def audit(
@@ -42,7 +44,8 @@ def audit(
     "atlas": the critical points of a linear autoencoder and descent's way past them; "image-atlas": on Fashion-MNIST.
     "paths": constructed and trained paths between networks. "sloppiness": the Fisher spectrum of a network on digits.
     "double-descent": random features of the digits through p = n, and the ridge that removes the peak. "regularisers":
-    a network on digits with wrong labels, with every common regulariser. Long trials tell `say` what they are at.
+    a network on digits with wrong labels, with every common regulariser. "symmetry": digits at quarter turns, with the
+    symmetry built in, taught by turned copies, or left out. Long trials tell `say` what they are at.
     """
     import jax
 

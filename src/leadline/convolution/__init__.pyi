@@ -1,20 +1,3 @@
-from .equivariance_defects import (
-    equivariance_defect as equivariance_defect,
-    fit_action as fit_action,
-    homomorphism_defect as homomorphism_defect,
-    invariance_defect as invariance_defect,
-    layer_defects as layer_defects,
-)
-from .group_axioms import group_test as group_test
-from .image_transformations import (
-    Transformation as Transformation,
-    central_crops as central_crops,
-    circular_shifts as circular_shifts,
-    occlusions as occlusions,
-    quarter_turns as quarter_turns,
-    rotations as rotations,
-    zero_shifts as zero_shifts,
-)
 from .layers.block_kinds import (
     DropoutLayer as DropoutLayer,
     GlobalPool as GlobalPool,
@@ -36,4 +19,29 @@ from .layers.receptive_fields import (
     receptive_field as receptive_field,
 )
 from .layers.stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs
-from .score_audits import audit_scores as audit_scores, usual_transformations as usual_transformations
+from .symmetry.equivariance_defects import (
+    equivariance_defect as equivariance_defect,
+    fit_action as fit_action,
+    homomorphism_defect as homomorphism_defect,
+    invariance_defect as invariance_defect,
+    layer_defects as layer_defects,
+)
+from .symmetry.group_axioms import group_test as group_test
+from .symmetry.group_layers import (
+    GroupConvolution as GroupConvolution,
+    LiftingConvolution as LiftingConvolution,
+    turn_maps as turn_maps,
+    turn_planes as turn_planes,
+)
+from .symmetry.group_networks import GroupNetwork as GroupNetwork
+from .symmetry.image_transformations import (
+    Transformation as Transformation,
+    central_crops as central_crops,
+    circular_shifts as circular_shifts,
+    occlusions as occlusions,
+    quarter_turns as quarter_turns,
+    rotations as rotations,
+    zero_shifts as zero_shifts,
+)
+from .symmetry.log_polar import log_polar as log_polar
+from .symmetry.score_audits import audit_scores as audit_scores, usual_transformations as usual_transformations

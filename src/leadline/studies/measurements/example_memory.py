@@ -8,7 +8,7 @@ from jaxtyping import Float, Int, PRNGKeyArray, PyTree
 
 from leadline import generalisation
 from leadline.bayes.last_layers import LastLayer
-from leadline.convolution.score_audits import redraw_parameters
+from leadline.convolution.symmetry.score_audits import redraw_parameters
 from leadline.generalisation.memorisation.label_probes import LabelProbe
 from leadline.generalisation.memorisation.nearest_neighbours import nearest_rows
 from leadline.regularisation.early_stopping.fitting_order import FittingOrder, fitting_order

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from leadline import convolution
-from leadline.convolution.score_audits import built_in
+from leadline.convolution.symmetry.score_audits import built_in
 
 from ..instrument import NotApplicable
 from ..subject import Subject

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import convolution, data
-from leadline.convolution.image_transformations import interpolation_floor
-from leadline.convolution.smooth_images import draw_blobs
+from leadline.convolution.symmetry.image_transformations import interpolation_floor
+from leadline.convolution.symmetry.smooth_images import draw_blobs
 from leadline.evidence import Int, OneOf, at_least, at_most, exactly, instrument
 from leadline.presentation import figure
 

@@ -10,8 +10,8 @@ def audit(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="rates|noise|image-noise|atlas|image-atlas|paths|sloppiness|double-descent|regularisers",
-            help="Steps of optimisers; floors of SGD; critical points of linear networks; paths; Fisher spectra.",
+            metavar="rates|noise|image-noise|atlas|image-atlas|paths|sloppiness|double-descent|regularisers|symmetry",
+            help="Optimisers; floors of SGD; critical points of linear networks; paths; Fisher spectra; turned images.",
         ),
     ],
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of all randomness.")] = 0,

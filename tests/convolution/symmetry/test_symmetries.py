@@ -21,8 +21,8 @@ from leadline.convolution import (
     usual_transformations,
     zero_shifts,
 )
-from leadline.convolution.image_transformations import flips, interpolation_floor
-from leadline.convolution.score_audits import built_in
+from leadline.convolution.symmetry.image_transformations import flips, interpolation_floor
+from leadline.convolution.symmetry.score_audits import built_in
 
 NOISE = np.random.default_rng(0).normal(size=(3, 6, 6))
 
@@ -66,7 +66,7 @@ def test_quarter_turns_need_squares():
 
 
 def test_rotations_by_interpolation_agree_with_quarter_turns():
-    from leadline.convolution.image_transformations import rotate_images
+    from leadline.convolution.symmetry.image_transformations import rotate_images
 
     assert np.allclose(rotate_images(NOISE, 90), rotations([90])[0](NOISE), atol=1e-12)
     assert interpolation_floor(NOISE, 90) == 0

@@ -35,7 +35,7 @@ def audit_scores(
 ) -> list[Moved]:
     """Change of scores, decisions and right decisions under each transformation; scores is a function of a batch.
 
-    >>> from leadline.convolution.image_transformations import flips
+    >>> from leadline.convolution.symmetry.image_transformations import flips
     >>> halves = lambda x: np.stack([x[:, :, :1].sum((1, 2)), x[:, :, 1:].sum((1, 2))], 1)
     >>> found = audit_scores(halves, np.array([[[1.0, 0.0], [1.0, 0.0]]]), flips(), np.array([0]))
     >>> [(m.name, m.changed, m.right) for m in found[:2]]

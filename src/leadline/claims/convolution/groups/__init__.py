@@ -1,0 +1,3 @@
+"""Group convolution."""
+
+MODULES = ("group_signals", "finite_convolutions", "equivariant_networks", "rotations")

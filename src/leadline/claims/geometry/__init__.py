@@ -1,0 +1,3 @@
+"""Geometry: groups, their representations, and functions that respect them."""
+
+SECTIONS = ("groups",)

@@ -1,0 +1,3 @@
+"""Groups and symmetry."""
+
+MODULES = ("finite_groups", "averages", "equivariant_maps", "symmetry_defects")

@@ -1,0 +1,1 @@
+"""Finite groups as data: tables, actions, representations, averages, equivariant maps, convolution."""
