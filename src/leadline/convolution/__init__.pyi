@@ -17,6 +17,20 @@ from .image_transformations import (
 )
 from .invariant_networks import ShiftInvariantNetwork as ShiftInvariantNetwork
 from .layer_kinds import ConvLayer as ConvLayer, PoolLayer as PoolLayer
+from .pooling.nuisances import nuisance_curves as nuisance_curves, usual_nuisances as usual_nuisances
+from .pooling.routed_gradients import max_pool_gradient as max_pool_gradient, tied_windows as tied_windows
+from .pooling.shift_spectra import (
+    average_gains as average_gains,
+    energy_above_nyquist as energy_above_nyquist,
+    filtered_change as filtered_change,
+)
+from .pooling.template_detectors import TemplateDetector as TemplateDetector
+from .pooling.windows import (
+    average_pool as average_pool,
+    blur_pool as blur_pool,
+    max_pool as max_pool,
+    norm_pool as norm_pool,
+)
 from .receptive_fields import (
     StackNetwork as StackNetwork,
     drawn_stack as drawn_stack,
