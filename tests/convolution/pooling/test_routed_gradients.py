@@ -8,7 +8,7 @@ from leadline.convolution import max_pool, max_pool_gradient, tied_windows
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("window,stride", [(2, 2), (3, 1), (3, 2), (2, 3)])
+@pytest.mark.parametrize(("window", "stride"), [(2, 2), (3, 1), (3, 2), (2, 3)])
 @pytest.mark.parametrize("tied", [False, True])
 def test_the_first_maximiser_gets_what_jax_gives_it(window, stride, tied):
     x = RNG.integers(0, 3, (9, 8)).astype(float) if tied else RNG.normal(size=(9, 8))

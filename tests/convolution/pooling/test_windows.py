@@ -25,7 +25,9 @@ def by_loop(x, window, stride, padding, kind):
     return out
 
 
-@pytest.mark.parametrize("window,stride,padding", [(1, 1, 0), (2, 2, 0), (3, 2, 1), (3, 1, "wrap"), (2, 3, "wrap")])
+@pytest.mark.parametrize(
+    ("window", "stride", "padding"), [(1, 1, 0), (2, 2, 0), (3, 2, 1), (3, 1, "wrap"), (2, 3, "wrap")]
+)
 def test_pooling_is_what_a_loop_over_windows_gives(window, stride, padding):
     x = RNG.normal(size=(2, 9, 6))
     for pool, kind in ((max_pool, "max"), (average_pool, "mean")):
@@ -76,7 +78,7 @@ def test_pooling_follows_the_dtype_and_can_be_differentiated_inside_jit():
 
 
 @pytest.mark.parametrize(
-    "call,words",
+    ("call", "words"),
     [
         (lambda x: max_pool(x, 9), "does not fit"),
         (lambda x: max_pool(x, 0), "1 or more"),
