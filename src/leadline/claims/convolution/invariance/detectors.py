@@ -2,10 +2,9 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jax import random
 
-from leadline import convolution, data
-from leadline.evidence import Int, Real, at_least, at_most, close, exactly, frequency, mean, model
+from leadline import convolution, data, learning
+from leadline.evidence import Int, Real, at_least, at_most, close, exactly, mean, model
 from leadline.presentation import figure
 
 SIDE = 16
@@ -46,13 +45,12 @@ def template_detector(
     with_object = field[:images] + placed[there]
     without = field[images:]
     at_place = np.asarray(plain.response(with_object)).reshape(images, -1)[np.arange(images), there]
-    what = "plain: response at the object in noise σ, mean and variance: 1 and σ²"
     sigma = noise / size
-    yield mean(at_place, 1.0, what.replace(", mean and variance: 1 and σ²", ", mean: 1"), deviation=sigma)
-    what = what.replace(", mean and variance: 1 and σ²", ", square of its deviation: σ²")
+    yield mean(at_place, 1.0, "plain: response at the object in noise of deviation σ, mean: 1", deviation=sigma)
+    what = "plain: response at the object in noise of deviation σ, square of its distance from 1: σ²"
     yield mean((at_place - 1) ** 2, sigma**2, what, deviation=np.sqrt(2) * sigma**2)
     cluttered = without.copy()
-    corners = rng.integers(0, SIDE - 2 * size + 1, (images, 2)) if 2 * size <= SIDE else np.zeros((images, 2), int)
+    corners = rng.integers(0, SIDE - 2 * size + 1, (images, 2))
     for image, (i, j) in zip(cluttered, corners, strict=True):
         image[i : i + 2 * size, j : j + 2 * size] += clutter / size
     curves, areas = {}, {}
@@ -75,7 +73,20 @@ def template_detector(
     shown = np.asarray(plain.response(with_object[:1]))[0]
     response = figure.heatmap(
         f"response; the object is at row {places[there[0]][0]}, column {places[there[0]][1]}",
-        "column", "row", values=shown, colour="response",
+        "column",
+        "row",
+        values=shown,
+        colour="response",
     )
     roc = figure.curves("objects found", "share of other images taken", "share of objects found", lines=curves)
     yield figure.beside(title, response, roc)
+
+
+def _roc(positive, negative):
+    """The curve (share of negatives taken, share of positives found) and the area under it."""
+    from sklearn.metrics import roc_curve
+
+    present = np.repeat([1, 0], [len(positive), len(negative)])
+    scores = np.concatenate([positive, negative])
+    taken, found, _ = roc_curve(present, scores)
+    return (taken, found), learning.area_under_curve(present, scores)

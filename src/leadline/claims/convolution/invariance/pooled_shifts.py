@@ -45,14 +45,18 @@ def pooling_equivariance(key, side: OneOf(8, 12, 16, 24) = 12, window: Int(1, 4)
             for d in range(0, side, s)
         ]
         yield at_most(moved, 1e-14, f"{name}: defect where the output is moved by D/s")
-    padded = lambda x: np.asarray(convolution.average_pool(x, 3, 1, padding=1))  # noqa: E731
+
+    def padded(x):
+        return np.asarray(convolution.average_pool(x, 3, 1, padding=1))
+
     border = convolution.equivariance_defect(padded, x, shifts[1], shifts[1])
     yield at_least(border.relative, 1e-2, "zero padding at stride 1: defect of a shift by one")
     apart = np.abs(padded(shifts[1](x)) - shifts[1](padded(x)))
     yield at_most(apart[:, :, 2:-1].max(), 1e-14, "zero padding at stride 1: defect away from the border")
     options = {"xs": list(range(side)), "ys": [f"stride {s}" for s in STRIDES], "colour": "defect"}
     panels = [
-        figure.heatmap(name, "shift D, pixels", "", values=tables[name], **options) for name in ("maximum", "subsampling")
+        figure.heatmap(name, "shift D, pixels", "", values=tables[name], **options)
+        for name in ("maximum", "subsampling")
     ]
     yield figure.beside("Pooling at stride s commutes with shifts by multiples of s, and with no others", *panels)
 
@@ -65,8 +69,7 @@ def _least_defect(model, x, transformation, side):
 
 
 @claim(
-    sources=("penn",),
-    shows=("convolution.average_pool", "convolution.filtered_change", "convolution.average_gains"),
+    sources=("penn",), shows=("convolution.average_pool", "convolution.filtered_change", "convolution.average_gains")
 )
 def average_pooling_smooths(key, side: OneOf(8, 12, 16, 24) = 12, window: Int(2, 4) = 2, shift: Int(1, 3) = 1):
     r"""Average pooling moves features as far, and changes them less.
@@ -94,13 +97,18 @@ def average_pooling_smooths(key, side: OneOf(8, 12, 16, 24) = 12, window: Int(2,
         "max": lambda x: np.asarray(convolution.max_pool(x, window, 1, padding="wrap")),
     }
     averaged = pools["average"]
-    yield at_most(convolution.equivariance_defect(averaged, x, by, by).relative, 1e-14, "equivariance defect at stride 1")
+    yield at_most(
+        convolution.equivariance_defect(averaged, x, by, by).relative, 1e-14, "equivariance defect at stride 1"
+    )
     far = _movement(averaged(x), averaged(by(x)))
     moved = exactly(far, shift, "pixels that averaged features move, each of 20 digits: exactly D")
     yield moved
     less = at_most(far, shift, "pixels that averaged features move, each of 20 digits: less than D", strict=True)
     yield erratum(less, of=moved, by="penn", prints="features move by less than Δ after average pooling")
-    strided = lambda x: np.asarray(convolution.average_pool(x, window, 2, padding="wrap"))  # noqa: E731
+
+    def strided(x):
+        return np.asarray(convolution.average_pool(x, window, 2, padding="wrap"))
+
     (twice,) = convolution.circular_shifts([(0, 2 * shift)])
     what = "stride 2: pixels of the output that features move when the image moves by 2D"
     yield exactly(_movement(strided(x), strided(twice(x))), shift, what)
@@ -156,27 +164,39 @@ def max_pooling_local_invariance(key, window: Int(2, 8) = 4, shift: Int(1, 2) = 
     side = 4 * window
     rng = data.generator(key)
     shifts = convolution.circular_shifts([(0, d) for d in range(window + 1)])
-    pool = lambda x: np.asarray(convolution.max_pool(x, window, padding="wrap"))  # noqa: E731
+
+    def pool(x):
+        return np.asarray(convolution.max_pool(x, window, padding="wrap"))
+
     peaks = np.eye(side**2).reshape(-1, side, side)
     own = pool(peaks) == 1  # the window in which each peak stands
     reach = np.arange(window + 1)
     stay = np.array([(pool(t(peaks)) == 1)[own].sum() for t in shifts])
-    yield exactly(stay * window, (window - reach) * side**2, "isolated peak: outputs unchanged, times r, over all places")
+    yield exactly(
+        stay * window, (window - reach) * side**2, "isolated peak: outputs unchanged, times r, over all places"
+    )
     noise = rng.normal(size=(images, side, side))
     shares = np.array([(pool(t(noise)) == pool(noise)).mean((1, 2)) for t in shifts])
     what = f"noise: share of outputs unchanged under a shift by {shift}, mean over images"
     yield mean(shares[shift], (window - shift) / (window + shift), what)
     scenes = draw_blobs(6, side, key=key)
-    found, expected = (np.array([f(scenes, t, d) for d, t in enumerate(shifts)]) for f in (_unchanged(pool), _stays(window)))
+    found, expected = (
+        np.array([f(scenes, t, d) for d, t in enumerate(shifts)]) for f in (_unchanged(pool), _stays(window))
+    )
     yield exactly(found, expected, "smooth scenes: outputs unchanged, against maxima that stay in their window")
-    dense = lambda x: np.asarray(convolution.max_pool(x, window, 1, padding="wrap"))  # noqa: E731
+
+    def dense(x):
+        return np.asarray(convolution.max_pool(x, window, 1, padding="wrap"))
+
     by = shifts[shift]
     equivariant = at_most(
         convolution.equivariance_defect(dense, noise, by, by).relative, 0.0, "stride 1: map against the map moved by D"
     )
     yield equivariant
     changed = convolution.invariance_defect(dense, noise, by).relative
-    still = at_most(changed, 0.0, f"stride 1: relative change of the map under a shift by {shift}, less than the window")
+    still = at_most(
+        changed, 0.0, f"stride 1: relative change of the map under a shift by {shift}, less than the window"
+    )
     yield erratum(still, of=equivariant, by="penn", prints="shifts of up to k pixels leave the output the same")
     lines = {
         "peak, (r − D)/r": (reach, (window - reach) / window),
@@ -188,7 +208,9 @@ def max_pooling_local_invariance(key, window: Int(2, 8) = 4, shift: Int(1, 2) = 
         "noise": (reach, shares.mean(1), shares.mean(1) - spread, shares.mean(1) + spread),
         "smooth scenes": (reach, found.mean((1, 2, 3))),
     }
-    title = f"A shift by {shift} leaves {shares[shift].mean():.0%} of noise's {window} × {window} maxima as they are; at "
+    title = (
+        f"A shift by {shift} leaves {shares[shift].mean():.0%} of noise's {window} × {window} maxima as they are; at "
+    )
     title += f"stride 1 the map changes by {changed:.0%}"
     yield figure.curves(title, "shift D, pixels", "share of outputs unchanged", lines=lines, points=points)
 

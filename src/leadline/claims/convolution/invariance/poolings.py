@@ -27,7 +27,9 @@ def pooling(key, side: Int(8, 24) = 12, window: Int(1, 4) = 3, stride: Int(1, 4)
     x = data.generator(key).normal(size=(2, side, side))
     starts = range(0, side - window + 1, stride)
     windows = [[x[:, i : i + window, j : j + window] for j in starts] for i in starts]
-    largest, means = (np.moveaxis([[f(w, axis=(1, 2)) for w in row] for row in windows], 2, 0) for f in (np.max, np.mean))
+    largest, means = (
+        np.moveaxis([[f(w, axis=(1, 2)) for w in row] for row in windows], 2, 0) for f in (np.max, np.mean)
+    )
     pooled = convolution.max_pool(x, window, stride)
     yield exactly(pooled, largest, "maxima over windows, against a loop over all of them")
     averaged = convolution.average_pool(x, window, stride)
