@@ -31,6 +31,7 @@ from .layers.receptive_fields import (
     receptive_field as receptive_field,
 )
 from .layers.stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs
+from .pooling.maxout_networks import MaxoutNetwork as MaxoutNetwork
 from .pooling.nuisances import nuisance_curves as nuisance_curves, usual_nuisances as usual_nuisances
 from .pooling.routed_gradients import max_pool_gradient as max_pool_gradient, tied_windows as tied_windows
 from .pooling.shift_spectra import (

@@ -133,7 +133,8 @@ def average_pooling_smooths(key, side: OneOf(8, 12, 16, 24) = 12, window: Int(2,
         name: (reach, [convolution.filtered_change(x, (0, int(d)), g) for d in reach])
         for name, g in (("raw, by the spectrum", None), ("average, by the spectrum", gains))
     }
-    title = f"A shift by {shift} changes averaged digits by {by_kind['average']:.2f} of their size, raw ones by {seen[0]:.2f}"
+    shares = f"averaged digits by {by_kind['average']:.2f} of their size, raw ones by {seen[0]:.2f}"
+    title = f"A shift by {shift} changes {shares}"
     first = figure.curves(f"windows of {window}", "shift D, pixels", "relative change", lines=lines, points=curves)
     times = np.arange(5)
     name = f"shift by {shift}"

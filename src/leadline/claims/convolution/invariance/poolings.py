@@ -115,7 +115,7 @@ def max_pooling_backward(
         yield at_least(above, 0.0, what, atol=1e-12)
     images = data.digits_split()[2][:40].reshape(-1, 1, 8, 8)
     kernel = rng.normal(size=(channels, 1, 3, 3)) / 3
-    before = np.asarray(jax.lax.conv(jnp.asarray(images), jnp.asarray(kernel), (1, 1), "SAME"))
+    before = np.array(jax.lax.conv(jnp.asarray(images), jnp.asarray(kernel), (1, 1), "SAME"))
     before += 0.1 * rng.normal(size=(channels, 1, 1))
     after = np.maximum(before, 0.0)
     options = {"window": window, "stride": window}
