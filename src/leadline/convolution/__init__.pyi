@@ -39,6 +39,7 @@ from .pooling.shift_spectra import (
     energy_above_nyquist as energy_above_nyquist,
     filtered_change as filtered_change,
 )
+from .pooling.stride_aliasing import stride_aliasing as stride_aliasing
 from .pooling.template_detectors import TemplateDetector as TemplateDetector
 from .pooling.windows import (
     average_pool as average_pool,
