@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num, PyTree
 
 from leadline.networks.dissection.dissecting import Dissection
-from leadline.networks.dissection.feature_maps import FeatureMap, slot_values
+from leadline.networks.dissection.feature_maps import FeatureMap, slot_reader
 
 from .shift_spectra import energy_above_nyquist
 
@@ -49,36 +49,34 @@ def stride_aliasing(
     >>> found.energy, found.predicted, found.measured  # what was 1 everywhere becomes -1 everywhere
     (1.0, 2.0, 2.0)
     """
-    width = inputs.shape[1 + axes[1]]
-    found = []
-    for each in maps:
-        if not each.strided or len(each.stride) != 2:
-            continue
-        pixels, (s_down, s_right) = each.seen_before.jump[1], each.stride
-        moved = np.roll(inputs, pixels, axis=1 + axes[1])
-        slots = (each.before, *(() if each.weight is None else (each.weight,)))
-        values = slot_values(dissection, params, inputs, slots)
-        dense = _at_stride_one(each, *values)
-        kept = dense[..., ::s_down, ::s_right]
-        (after,) = slot_values(dissection, params, moved, (each.slot,))
-        after = _planes(after, each.seen.axes)
-        clear = [
-            i
-            for i in range(1, after.shape[-1])
-            if each.seen.box((0, i))[1][0] >= pixels and each.seen.box((0, i))[1][1] < width
-        ]
-        rows, size = after.shape[-2], 0.0
-        if clear:
-            size = float(np.linalg.norm(kept[..., :rows, clear]))
-        predicted = measured = None
-        if size > 0:
-            before = kept[..., :rows, clear]
-            between = dense[..., : s_down * rows : s_down, [s_right * i - 1 for i in clear]]
-            predicted = float(np.linalg.norm(between - before)) / size
-            measured = float(np.linalg.norm(after[..., clear] - before)) / size
-        energy = energy_above_nyquist(dense, (s_down, s_right))
-        found.append(Aliasing(each.name, each.kind, each.stride, pixels, energy, predicted, measured))
-    return found
+    strided = [each for each in maps if each.strided and len(each.stride) == 2]
+    if not strided:
+        return []
+    slots = {s: None for each in strided for s in (each.before, each.slot, each.weight) if s is not None}
+    read = slot_reader(dissection, tuple(slots))
+    still = read(params, inputs)
+    moved = {
+        pixels: read(params, np.roll(inputs, pixels, axis=1 + axes[1]))
+        for pixels in {each.seen_before.jump[1] for each in strided}
+    }
+    return [_aliasing(each, still, moved[each.seen_before.jump[1]], inputs.shape[1 + axes[1]]) for each in strided]
+
+
+def _aliasing(each: FeatureMap, still: dict[int, Array], moved: dict[int, Array], width: int) -> Aliasing:
+    pixels, (down, right) = each.seen_before.jump[1], each.stride
+    dense = _at_stride_one(each, still[each.before], None if each.weight is None else still[each.weight])
+    after = _planes(moved[each.slot], each.seen.axes)
+    rows = after.shape[-2]
+    boxes = [each.seen.box((0, i))[1] for i in range(after.shape[-1])]
+    clear = [i for i, (first, last) in enumerate(boxes) if i and first >= pixels and last < width]
+    before, between = (dense[..., : down * rows : down, [right * i - back for i in clear]] for back in (0, 1))
+    size = float(np.linalg.norm(before))
+    predicted = measured = None
+    if size > 0:
+        predicted = float(np.linalg.norm(between - before)) / size
+        measured = float(np.linalg.norm(after[..., clear] - before)) / size
+    energy = energy_above_nyquist(dense, (down, right))
+    return Aliasing(each.name, each.kind, each.stride, pixels, energy, predicted, measured)
 
 
 def _at_stride_one(each: FeatureMap, value: Array, weight: Array | None = None) -> Float[np.ndarray, "..."]:
@@ -105,11 +103,7 @@ def _at_stride_one(each: FeatureMap, value: Array, weight: Array | None = None) 
     windows, pads = [1] * value.ndim, [(0, 0)] * value.ndim
     for axis, taps, pad in zip(axes, each.window, each.padding, strict=True):
         windows[axis], pads[axis] = taps, pad
-    combine, start = {
-        "max": (jax.lax.max, -np.inf),
-        "min": (jax.lax.min, np.inf),
-        "sum": (jax.lax.add, 0.0),
-    }[each.kind]
+    combine, start = {"max": (jax.lax.max, -np.inf), "min": (jax.lax.min, np.inf), "sum": (jax.lax.add, 0.0)}[each.kind]
     begin = np.asarray(start, value.dtype)[()]
     dense = jax.lax.reduce_window(jnp.asarray(value), begin, combine, windows, [1] * value.ndim, pads)
     return _planes(dense, each.seen_before.axes)

@@ -4,12 +4,13 @@ Followed step by step through the program, skip connections included, from the a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Num, PyTree
 
 from leadline.differentiation.programs.traced_program import Step
@@ -44,9 +45,7 @@ class MapField(NamedTuple):
 
     def box(self, index: Sequence[int]) -> tuple[tuple[int, int], ...]:
         """First and last position of the input along each axis that one position of the map sees."""
-        return tuple(
-            (i * j - a, i * j + b) for i, j, a, b in zip(index, self.jump, self.low, self.high, strict=True)
-        )
+        return tuple((i * j - a, i * j + b) for i, j, a, b in zip(index, self.jump, self.low, self.high, strict=True))
 
 
 class FeatureMap(NamedTuple):
@@ -104,11 +103,16 @@ def feature_maps(dissection: Dissection, axes: Sequence[int]) -> tuple[FeatureMa
     return tuple(found)
 
 
-def slot_values(
-    dissection: Dissection, params: PyTree, inputs: Num[Array, "n ..."] | Any, slots: Sequence[int]
-) -> list[Array]:
-    """The values in some slots of the program, for a batch."""
-    return list(_slot_values(_Slots(dissection, tuple(slots)), params, jnp.asarray(inputs)))
+def slot_reader(
+    dissection: Dissection, slots: Sequence[int]
+) -> Callable[[PyTree, Num[Array | np.ndarray, "n ..."]], dict[int, Array]]:
+    """read(params, inputs): the values in some slots of the program for a batch, by slot; compiled once."""
+    place = _Slots(dissection, tuple(slots))
+
+    def read(params: PyTree, inputs: Num[Array | np.ndarray, "n ..."]) -> dict[int, Array]:
+        return dict(zip(place.slots, _slot_values(place, params, jnp.asarray(inputs)), strict=True))
+
+    return read
 
 
 class _Slots:
