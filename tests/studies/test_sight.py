@@ -32,7 +32,7 @@ def stack(stride, *kernels):
 
 def test_constant_kernels_have_the_field_and_the_width_of_the_formula():
     ones = np.ones((1, 1, 3, 3))
-    subject = as_subject(stack(1, ones, ones, np.ones((2, 1, 3, 3))), images((12, 12), classes=2))
+    subject = as_subject(stack(1, ones, ones, np.concatenate([ones, 2 * ones])), images((12, 12), classes=2))
     card = INSTRUMENT(subject)
     field = card["field"]
     assert field["size"] == [7, 7]

@@ -180,7 +180,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         shifted += f", one by {found.total}, the stride of all layers together, by {step:.0%}"
     if worst is None:
         return Meaning(f"{told}{shifted}. No layer has a stride.", 0.2)
-    folded = f"{shifted}. The stride of {_short(worst.name)} folds {worst.energy:.0%} of what it reads onto lower frequencies"
+    stride = f"The stride of {_short(worst.name)} folds {worst.energy:.0%} of its response onto lower frequencies"
+    folded = f"{shifted}. {stride}"
     if one > MATTERS and worst.energy > MATTERS:
         advice = (
             f"Blur before the stride of {_short(worst.name)} (`convolution.blur_pool`), or train on shifted copies."

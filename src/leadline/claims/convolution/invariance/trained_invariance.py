@@ -1,5 +1,7 @@
 """What pooling does to trained classifiers of digits: heads, amounts of pooling, and changes that keep the class."""
 
+from itertools import pairwise
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -57,7 +59,8 @@ def shift_invariant_head(key, images: Int(2, 10) = 4, tested: Int(200, 500) = 50
     what = "accuracy lost when one number is all that the head sees: 0.1 or more"
     yield at_least(share["pooled"] - share["one number"], 0.1, what).as_empirical()
     points = {name: (np.arange(SIDE), values) for name, values in rows.items()}
-    title = f"Per-channel maxima: no change under shifts, accuracy {share['pooled']:.3f}; one number: {share['one number']:.3f}"
+    title = f"Per-channel maxima: no change under shifts, accuracy {share['pooled']:.3f}"
+    title += f"; one number: {share['one number']:.3f}"
     yield figure.curves(title, "shift to the right, pixels", "score of the true class", points=points)
 
 
@@ -84,7 +87,7 @@ def pooling_tradeoff(key, seeds: Int(3, 6) = 4, shift: Int(1, 2) = 1):
         clean[row] = _accuracies(nets, images, test_y)
         shifted[row] = np.mean([_accuracies(nets, jnp.roll(images, s, (2, 3)), test_y) for s in moves], axis=0)
         lost[row] = _decoding_errors(nets, x, test_x)
-    steps = [regularisation.paired_difference(b, a) for a, b in zip(lost, lost[1:], strict=False)]
+    steps = [regularisation.paired_difference(b, a) for a, b in pairwise(lost)]
     what = "decoder: test error at the next larger pooling less this one's, lower end of the interval, each step"
     yield at_least([s.low for s in steps], 0.0, what)
     gain = regularisation.paired_difference(shifted[1], shifted[0])
@@ -104,9 +107,7 @@ def pooling_tradeoff(key, seeds: Int(3, 6) = 4, shift: Int(1, 2) = 1):
     )
     first = figure.curves("mean ± 2 standard errors", "window and stride", "accuracy", points=points, log="x")
     decoded = {"linear decoder": (strides, lost.mean(1), lost.mean(1) - _two(lost), lost.mean(1) + _two(lost))}
-    second = figure.curves(
-        "what is lost", "window and stride", "share of variance not recovered", points=decoded, log="x"
-    )
+    second = figure.curves("what is lost", "window and stride", "variance not recovered", points=decoded, log="x")
     yield figure.beside(title, first, second)
 
 
@@ -189,8 +190,8 @@ def nuisance_robustness_curves(key, tested: Int(200, 500) = 500):
 
     $$\Pr[f(T_s x) = y], \quad T_s \in \{\text{brightness, shift, rotation, occlusion}\}$$
 
-    Check: The networks of framed digits with about 14,000 parameters, trained on untouched digits. The numbers are those
-    of one training.
+    Check: The networks of framed digits with about 14,000 parameters, trained on untouched digits; the numbers are of
+    one training.
     """
     *_, test_x, test_y = framed_digits()
     order = data.generator(key).permutation(len(test_y))[:tested]
