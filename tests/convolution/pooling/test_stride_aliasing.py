@@ -30,7 +30,10 @@ def test_the_change_under_a_shift_is_the_response_between_the_kept_positions(kin
 
 
 def test_without_strides_nothing_is_found():
-    net = lambda w, x: jax.lax.conv(x[:, None], w, (1, 1), "SAME").reshape(len(x), -1)  # noqa: E731
+    def net(w, x):
+        return jax.lax.conv(x[:, None], w, (1, 1), "SAME").reshape(len(x), -1)
+
+    w = jnp.ones((1, 1, 3, 3), jnp.float32)
     x = RNG.normal(size=(3, 6, 6)).astype(np.float32)
-    taken = dissect(net, jnp.ones((1, 1, 3, 3)), x)
-    assert stride_aliasing(taken, jnp.ones((1, 1, 3, 3)), x, feature_maps(taken, (0, 1)), (0, 1)) == []
+    taken = dissect(net, w, x)
+    assert stride_aliasing(taken, w, x, feature_maps(taken, (0, 1)), (0, 1)) == []

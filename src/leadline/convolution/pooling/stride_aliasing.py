@@ -43,7 +43,7 @@ def stride_aliasing(
     >>> from leadline.networks.dissection import dissect
     >>> from leadline.networks.dissection.feature_maps import feature_maps
     >>> net = lambda w, x: jax.lax.conv(x[:, None], w, (2, 2), "VALID").reshape(len(x), -1)
-    >>> w, x = jnp.ones((1, 1, 1, 1)), np.tile(np.array([1.0, -1.0]), (1, 8, 4)).astype(np.float32)
+    >>> w, x = jnp.ones((1, 1, 1, 1), "float32"), np.tile(np.float32([1, -1]), (1, 8, 4))
     >>> taken = dissect(net, w, x)
     >>> (found,) = stride_aliasing(taken, w, x, feature_maps(taken, (0, 1)), (0, 1))
     >>> found.energy, found.predicted, found.measured  # what was 1 everywhere becomes -1 everywhere

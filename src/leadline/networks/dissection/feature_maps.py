@@ -149,10 +149,13 @@ def _feature_map(
         weight = step.inputs[1] if side == 1 and isinstance(step.inputs[1], int) else None
         window, stride, pads = _conv_windows(net, step, at)
         name = dissection.layers[number].name if number is not None else "convolution"
+        again = sum(m.kind == "conv" and m.name.split(", use")[0] == name for m in earlier)
+        name = f"{name}, use {again + 1}" if again else name
         return FeatureMap(name, "conv", before, slot, at, after, window, stride, pads, step.settings, weight, number)
     kind = "max" if "max" in step.primitive else "min" if "min" in step.primitive else "sum"
     last = next((m.name for m in reversed(earlier) if m.kind == "conv"), "the input")
-    name = f"pooling behind {last}"
+    count = sum(m.kind != "conv" and m.name.endswith(f"pooling behind {last}") for m in earlier)
+    name = f"{'another ' * count}pooling behind {last}"
     if step.primitive in POOLINGS:
         window, stride, pads = ([step.settings[key][a] for a in at.axes] for key in _POOL_SETTINGS)
     else:
@@ -194,7 +197,7 @@ def _followed(net: TracedNetwork, step: Step, fields: list[MapField], slots: lis
         dilation = [settings["window_dilation"][a] for a in seen.axes]
         return _behind_windows(seen, windows, dilation)
     if name in ("reduce_max", "reduce_min", "reduce_sum"):
-        return _behind_reduction(seen, given, settings["axes"])
+        return _behind_reduction(seen, given, tuple(map(int, settings["axes"])))
     if name == "transpose":
         order = list(settings["permutation"])
         return seen._replace(
