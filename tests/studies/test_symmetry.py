@@ -73,7 +73,7 @@ def test_an_invariant_network_is_recognised_and_the_prediction_holds():
     held = [c for c in card.finding.comparisons if c.what.endswith("relative change of the outputs")]
     assert [str(c.verdict) for c in held] == ["holds"] * 3
     assert "invariant to flips and shifts and turns" in card.meaning.sentence
-    assert len(card.finding.figures) == 1
+    assert len(card.finding.figures) == 2
 
 
 @pytest.fixture(scope="module")

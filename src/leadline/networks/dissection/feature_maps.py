@@ -215,6 +215,9 @@ def _followed(net: TracedNetwork, step: Step, fields: list[MapField], slots: lis
         return _moved(seen, tuple(edges[a][0] * j for a, j in zip(seen.axes, seen.jump, strict=True)))
     if name == "concatenate":
         return _behind_concatenation(net, step, fields, slots)
+    if name == "stack":
+        seen = _joined(fields)
+        return None if seen is None or seen.inner else _with_axis(seen, settings["axis"])
     if name in MOVES and name != "rev":
         return seen if shape == given else _renumbered(seen, given, shape)
     if acts_entrywise(name, settings) and all(net.shapes[s] == shape for s in slots):
@@ -302,6 +305,11 @@ def _moved(seen: MapField, by: tuple[int, ...]) -> MapField:
         low=tuple(a + m for a, m in zip(seen.low, by, strict=True)),
         high=tuple(b - m for b, m in zip(seen.high, by, strict=True)),
     )
+
+
+def _with_axis(seen: MapField, new: int) -> MapField:
+    """The same with an axis more in place `new`."""
+    return seen._replace(axes=tuple(a + (a >= new) for a in seen.axes))
 
 
 def _renumbered(seen: MapField, before: tuple[int, ...], after: tuple[int, ...]) -> MapField | None:

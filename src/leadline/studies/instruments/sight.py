@@ -179,7 +179,10 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     if found.total > 1 and len(found.changes) >= found.total:
         shifted += f", one by {found.total}, the stride of all layers together, by {step:.0%}"
     if worst is None:
-        return Meaning(f"{told}{shifted}. No layer has a stride.", 0.2)
+        none = (
+            "No layer has a stride." if found.total == 1 else "Its strides are written in a way that is not read here."
+        )
+        return Meaning(f"{told}{shifted}. {none}", 0.2)
     stride = f"The stride of {_short(worst.name)} folds {worst.energy:.0%} of its response onto lower frequencies"
     folded = f"{shifted}. {stride}"
     if one > MATTERS and worst.energy > MATTERS:

@@ -45,8 +45,8 @@ class LayerSymmetries(NamedTuple):
 
     @property
     def stride(self) -> str:
-        """The first layer with a stride; nothing where there is none."""
-        return next((y.name for y in self.layers if y.stride > 1), "")
+        """The first layer whose result has fewer positions than the image by a stride; nothing where there is none."""
+        return next((y.name for y in self.layers if y.pixels > 1), "")
 
 
 def layer_symmetries(subject: Subject, parts: list[NotApplicable]) -> LayerSymmetries | None:

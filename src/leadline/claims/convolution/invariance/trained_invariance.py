@@ -102,8 +102,8 @@ def pooling_tradeoff(key, seeds: Int(3, 6) = 4, shift: Int(1, 2) = 1):
         for name, v in (("untouched", clean), (f"shifted by {shift}", shifted))
     }
     title = (
-        f"From stride 1 to 2, accuracy on shifted digits goes from {shifted[0].mean():.2f} to {shifted[1].mean():.2f}; at "
-        f"stride 8, that on untouched ones from {clean[best].mean():.2f} to {clean[-1].mean():.2f}"
+        f"Stride 2 for 1: accuracy on shifted digits goes from {shifted[0].mean():.2f} to {shifted[1].mean():.2f}; "
+        f"stride 8: that on untouched ones from {clean[best].mean():.2f} to {clean[-1].mean():.2f}"
     )
     first = figure.curves("mean ± 2 standard errors", "window and stride", "accuracy", points=points, log="x")
     decoded = {"linear decoder": (strides, lost.mean(1), lost.mean(1) - _two(lost), lost.mean(1) + _two(lost))}
