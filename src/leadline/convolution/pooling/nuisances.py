@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from leadline.convolution import Transformation, audit_scores
+from .. import Transformation, audit_scores, rotations
 
 Images = Float[np.ndarray, "_ _ _ ..."]  # (n, height, width, ...)
 
@@ -34,13 +34,12 @@ def usual_nuisances(
     >>> float(square(np.ones((1, 4, 4))).sum())
     12.0
     """
-    from ..image_transformations import rotations, shift_images
 
     def brighter(by: float) -> Transformation:
         return Transformation(f"brightness +{by:g}", lambda x: x + np.asarray(by, x.dtype))
 
     def shifted(by: float) -> Transformation:
-        return Transformation(f"shift {by:g}", lambda x: shift_images(x, 0, int(by)))
+        return Transformation(f"shift {by:g}", lambda x: np.roll(x, int(by), axis=2))
 
     def hidden(size: float) -> Transformation:
         def hide(x: Images) -> Images:
