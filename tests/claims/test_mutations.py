@@ -278,6 +278,27 @@ MUTATIONS = [
         "regularisation.layers.normalisation.BatchNorm",
         lambda right: lambda channels, *, eps, **k: right(channels, eps=eps + 1e-3, **k),
     ),
+    ("pooling", "convolution.pooling.windows.average_pool", scaled(1.001)),
+    (
+        "max-pooling-backward",
+        "convolution.pooling.routed_gradients.max_pool_gradient",
+        lambda right: lambda x, upstream, *a, ties="first", **k: right(-x, upstream, *a, ties=ties, **k),
+    ),
+    (
+        "pooling-equivariance",
+        "convolution.pooling.windows.max_pool",
+        lambda right: lambda x, window, stride=None, **k: right(x, window, stride, **k).at[..., 0].multiply(1.01),
+    ),
+    (
+        "average-pooling-smooths",
+        "convolution.pooling.shift_spectra.average_gains",
+        lambda right: lambda *a: right(*a) + 1e-6,
+    ),
+    (
+        "max-pooling-local-invariance",
+        "convolution.pooling.windows.max_pool",
+        lambda right: lambda x, window, stride=None, **k: right(x, max(window - 1, 1), stride or window, **k),
+    ),
 ]
 
 

@@ -43,17 +43,14 @@ def test_every_number_of_a_linear_model_has_its_closed_form(linear):
     for name in ("lipschitz_lower", "lipschitz_upper", "spectral_norm"):
         assert card[name] == pytest.approx(norm, rel=1e-6)
     assert "linear" in card.meaning.sentence
-    assert [part["what"][:5] for part in card["parts"]] == ["field"]
+    assert card["parts"] == []
 
 
-def test_a_convolutional_network_sees_what_kernels_and_strides_say():
+def test_the_operations_of_a_convolutional_network_are_those_the_compiler_counts():
     net = ConvNetwork(pyramid((2, 4), 3), (1, 8, 8), channels_last=True, dtype=float, key=jax.random.key(0))
     subject = as_subject(net, classes((8, 8)))
     card = anatomy.INSTRUMENT(subject)
     assert not [c.what for c in card.finding.comparisons if not c.as_expected]
-    field = card["field"]
-    assert (field["size"], field["jump"]) == ([8, 8], [2, 2])
-    assert (field["first"], field["last"]) == ([1, 1], [7, 7])  # i·jump - offset = 2·2 - 3, cut off at 7
     layers = subject.shared.dissection.layers
     inside = sum(layer.flops_inside for layer in layers)
     assert _compiler_count(subject) == inside + card["flops"] - card["layer_flops"]
@@ -62,7 +59,7 @@ def test_a_convolutional_network_sees_what_kernels_and_strides_say():
         assert layer.flops == 2 * math.prod(layer.weight_shape) * positions
     assert card["in_layers"] + card["in_others"] + card["unused_parameters"] == subject.size
     assert card["lipschitz_lower"] <= card["lipschitz_upper"]
-    assert len(card.finding.figures) == 2
+    assert len(card.finding.figures) == 1
 
 
 def test_a_network_that_is_no_chain_and_has_a_loop_says_so():
@@ -90,8 +87,6 @@ def test_what_came_out_decides_what_is_said(linear):
     assert card.meaning.weight == 0.7
     found = anatomy.measure(linear, linear.key("anatomy"))._replace(spectral_norm=None)
     assert "say little" in anatomy.interpret(found._replace(lipschitz_upper=1e4), linear).sentence
-    field = anatomy.SeenField("c", (3,), (1,), (0,), (2,), (0,), (2,), 0.2)
-    assert "20% of the image" in anatomy.interpret(found._replace(field=field), linear).sentence
     assert anatomy.interpret(found, linear).weight == 0.2
 
 

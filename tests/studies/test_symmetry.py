@@ -78,7 +78,7 @@ def test_an_invariant_network_is_recognised_and_the_prediction_holds():
     held = [c for c in card.finding.comparisons if c.what.endswith("relative change of the outputs")]
     assert [str(c.verdict) for c in held] == ["holds"] * 3
     assert "invariant to flips and shifts and turns" in card.meaning.sentence
-    assert len(card.finding.figures) == 1
+    assert len(card.finding.figures) == 2
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +131,58 @@ def test_a_linear_model_without_images_has_little_to_show():
     assert card["images"] is None
     assert "no images" in card.meaning.sentence
     assert card.counts()["holds"] == 1
+
+
+def by_layer(*layers, side=12, seed=0):
+    net = convolution.ConvNetwork([*layers, convolution.DenseLayer(4)], (1, side, side), key=jax.random.key(seed))
+    x = np.random.default_rng(seed).normal(size=(24, 1, side, side))
+    return as_subject(net, (x, np.arange(24) % 4))
+
+
+def test_circular_layers_and_a_pooled_head_lose_nothing():
+    circular = convolution.ConvLayer(3, 3, padding="same", wrap=True)
+    subject = by_layer(circular, circular, convolution.GlobalPool())
+    found = measure(subject, jax.random.key(0)).layers
+    assert max(y.shifted for y in found.layers) < 1e-6
+    assert found.outputs < 1e-6
+    assert min(y.mirrored for y in found.layers) > 0.1  # random kernels are not symmetric
+    assert "Every layer moves with the image" in INSTRUMENT(subject).meaning.sentence
+
+
+def test_padding_stride_and_head_are_named_where_they_break_equivariance():
+    subject = by_layer(
+        convolution.ConvLayer(3, 3, padding="same", wrap=True),
+        convolution.ConvLayer(3, 3, padding="same"),
+        convolution.PoolLayer(2),
+    )
+    card = INSTRUMENT(subject)
+    first, second, pool = card["layers"]["layers"]
+    assert first["shifted"] < 1e-6 < 1e-3 < second["shifted"]
+    assert max(y["inside"] for y in (first, second, pool)) < 1e-6
+    assert (pool["pixels"], pool["stride"]) == (2, 2)
+    assert "lost at the border from built[1] on" in card.meaning.sentence
+    assert "stride of pooling behind built[1]" in card.meaning.sentence
+    assert "in the head" in card.meaning.sentence
+    assert card.counts()["fails"] == 0
+
+
+def test_weights_that_depend_on_the_place_are_found():
+    ramp = jnp.linspace(1.0, 2.0, 12)
+
+    def apply(params, x):
+        y = jax.lax.conv(x[:, None] * (1 + 0 * ramp) ** 1, params["w"], (1, 1), "SAME")
+        return jax.lax.conv(y * ramp, params["w"], (1, 1), "SAME").reshape(len(x), 4, -1).mean(2)
+
+    params = {"w": jnp.ones((1, 1, 3, 3))}
+    x = np.random.default_rng(0).normal(size=(24, 12, 12))
+    subject = as_subject((apply, params), (x, np.arange(24) % 4))
+    verdicts = {c.what: str(c.verdict) for c in INSTRUMENT(subject).finding.comparisons}
+    assert [v for what, v in verdicts.items() if "moves with the image" in what] == ["fails"]
+
+
+def test_symmetric_kernels_mirror_and_turn_with_the_image():
+    net = convolution.ShiftInvariantNetwork((3, 3), 4, turning=True, key=jax.random.key(0))
+    subject = as_subject(net, quadrants(40, 0), quadrants(24, 1))
+    found = measure(subject, jax.random.key(0)).layers
+    assert max(y.turned for y in found.layers) < 1e-5
+    assert max(y.shifted for y in found.layers) < 1e-5

@@ -19,6 +19,22 @@ from .layers.receptive_fields import (
     receptive_field as receptive_field,
 )
 from .layers.stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs
+from .pooling.maxout_networks import MaxoutNetwork as MaxoutNetwork
+from .pooling.nuisances import nuisance_curves as nuisance_curves, usual_nuisances as usual_nuisances
+from .pooling.routed_gradients import max_pool_gradient as max_pool_gradient, tied_windows as tied_windows
+from .pooling.shift_spectra import (
+    average_gains as average_gains,
+    energy_above_nyquist as energy_above_nyquist,
+    filtered_change as filtered_change,
+)
+from .pooling.stride_aliasing import stride_aliasing as stride_aliasing
+from .pooling.template_detectors import TemplateDetector as TemplateDetector
+from .pooling.windows import (
+    average_pool as average_pool,
+    blur_pool as blur_pool,
+    max_pool as max_pool,
+    norm_pool as norm_pool,
+)
 from .symmetry.equivariance_defects import (
     equivariance_defect as equivariance_defect,
     fit_action as fit_action,

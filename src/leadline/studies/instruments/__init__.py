@@ -8,6 +8,7 @@ from ..instrument import Instrument
 #: The order of the report; instruments that are not named here follow in the order of their names.
 ORDER = (
     "anatomy",
+    "sight",
     "signal",
     "modes",
     "tangent",

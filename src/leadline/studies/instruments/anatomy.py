@@ -1,4 +1,4 @@
-"""Anatomy: the layers of a network, what they hold and cost, how far they see, how much they can stretch inputs."""
+"""Anatomy: the layers of a network, what they hold and cost, how much they can stretch inputs."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -6,15 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
-from leadline.evidence import Comparison, Figure, at_least, at_most, close
+from leadline.evidence import Comparison, Figure, at_most, close
 from leadline.presentation import figure
 
 from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
-from ..measurements.image_fields import SeenField, seen_field
 from ..subject import Subject
 
 SHOWN = 16  # layers in a figure
-CELLS = 32  # on a side of the picture of a field
 
 
 class Layer(NamedTuple):
@@ -36,7 +34,7 @@ class Measured(NamedTuple):
     `flops` are operations of one example, forwards: 2 per multiply-add of the layers (`layer_flops`) and about one per
     number for the rest. `chain` says whether the network is a chain of layers, else `why_no_chain`. `lipschitz_lower`,
     `lipschitz_upper`: bracket of the Euclidean Lipschitz constant (None where inputs are integers), `factors` by layer;
-    `spectral_norm` is that of a single dense layer. `sensitivity`: |derivative| of the unit of `field` by each input.
+    `spectral_norm` is that of a single dense layer.
     """
 
     layers: tuple[Layer, ...]
@@ -50,8 +48,6 @@ class Measured(NamedTuple):
     activations: tuple[str, ...]
     chain: bool
     why_no_chain: str
-    field: SeenField | None
-    sensitivity: np.ndarray | None
     lipschitz_lower: float | None
     lipschitz_upper: float | None
     factors: dict[str, float]
@@ -63,7 +59,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     taken, bracket = subject.shared.dissection, subject.shared.lipschitz
     parts: list[NotApplicable] = []
     sizes = {name: int(np.size(leaf)) for name, leaf in zip(taken.network.names, _leaves(subject.params), strict=True)}
-    field, seen = seen_field(subject, parts)
     if bracket is None or bracket.upper is None:
         why = "inputs are real numbers" if bracket is None else f"the network is a chain ({bracket.why})"
         parts.append(NotApplicable("largest stretch of inputs, product of norms", why))
@@ -93,8 +88,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         activations=tuple(dict.fromkeys(s.function.name for s in (taken.chain.activations if taken.chain else ()))),
         chain=taken.chain is not None,
         why_no_chain=taken.why_no_chain,
-        field=field,
-        sensitivity=seen,
         lipschitz_lower=None if bracket is None else float(bracket.lower),
         lipschitz_upper=None if bracket is None or bracket.upper is None else float(bracket.upper),
         factors=factors,
@@ -114,9 +107,6 @@ def _norm(matrix: np.ndarray) -> float:
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
-    if found.field is not None:
-        yield at_least(found.field.seen_first, found.field.first, "first pixel that the last convolution sees")
-        yield at_most(found.field.seen_last, found.field.last, "last pixel that the last convolution sees")
     if found.lipschitz_upper is not None:
         yield at_most(
             found.lipschitz_lower, found.lipschitz_upper, "largest stretch of inputs found, product of norms", rtol=1e-4
@@ -133,22 +123,6 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     if found.layers:
         yield _shares(found)
-    field, seen = found.field, found.sensitivity
-    if field is not None and seen is not None and seen.ndim == 2:
-        step = -(-max(seen.shape) // CELLS)  # pixels in a cell
-        rows, columns = (-(-side // step) for side in seen.shape)
-        padded = np.pad(seen, [(0, rows * step - seen.shape[0]), (0, columns * step - seen.shape[1])])
-        cells = padded.reshape(rows, step, columns, step).max((1, 3))
-        size = " x ".join(map(str, field.size))
-        yield figure.heatmap(
-            f"The middle unit of the last convolution sees {size} pixels, {field.share:.0%} of the image",
-            "column",
-            "row",
-            values=cells,
-            xs=list(range(0, columns * step, step)),
-            ys=list(range(0, rows * step, step)),
-            colour="|derivative|",
-        )
 
 
 def _shares(found: Measured) -> Figure:
@@ -220,24 +194,17 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "Use local certificates (interval bounds), not the product of norms.",
             rests_on="largest stretch of inputs found",
         )
-    if found.field is not None and found.field.share < 0.5:
-        return Meaning(
-            f"The network has {size}; {told}; its last convolution sees {found.field.share:.0%} of the image, so "
-            "larger shapes are left to the dense layers.",
-            0.35,
-        )
     return Meaning(f"The network has {size}; {told}.", 0.2)
 
 
 INSTRUMENT = Instrument(
     "anatomy",
-    "What is the network made of, what does it cost, how far does it see, and how much can it stretch inputs?",
+    "What is the network made of, what does it cost, and how much can it stretch inputs?",
     r"\mathrm{FLOPs} = 2 \sum_l \#W_l \cdot \#\mathrm{positions}_l + \ldots, \quad "
     r"\max_x \|\partial f/\partial x\|_2 \le L \le \prod_l \|W_l\|_2 L_{\varphi_l}",
     (
         "FLOPs: 2 per multiply-add of one example, forwards.",
         "Upper bound of the stretch: a chain of affine maps, activations and poolings.",
-        "Field: convolutions and poolings in a chain on an image.",
     ),
     measure,
     compare,
@@ -245,6 +212,6 @@ INSTRUMENT = Instrument(
     interpret,
     lambda subject: "",
     ("eth", "penn", "cam"),
-    ("layer-stack-calculator", "receptive-field", "lipschitz-certificate"),
+    ("layer-stack-calculator", "lipschitz-certificate"),
     EVERY_KIND,
 )

@@ -13,18 +13,22 @@ from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable
 from ..measurements.image_moves import Change, ImageMoves, image_moves, is_built_in, rounding
+from ..measurements.layer_symmetries import LayerSymmetries, LayerSymmetry, layer_symmetries
 from ..measurements.unit_symmetries import UnitSymmetries, unit_symmetries
 from ..subject import Subject
 
 CERTAIN = 0.999
 MATTERS = 0.05  # of the accuracy that a small move takes away
+SHOWN = 16  # layers in a figure
 
 
 class Measured(NamedTuple):
-    """`units`: reordering and rescaling of hidden units; `images`: transformed images; None where they do not apply."""
+    """`units`: reordering and rescaling of hidden units; `images`: transformed images; `layers`: what each convolution
+    and pooling does to them; None where they do not apply."""
 
     units: UnitSymmetries | None
     images: ImageMoves | None
+    layers: LayerSymmetries | None
     parts: tuple[NotApplicable, ...]
 
 
@@ -45,8 +49,9 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
                 "shifts, flips and rotations", "an input is an image: height and width, with colours first or last"
             )
         )
-        return Measured(units, None, tuple(parts))
-    return Measured(units, image_moves(subject, rng), tuple(parts))
+        return Measured(units, None, None, tuple(parts))
+    layers = layer_symmetries(subject, parts)
+    return Measured(units, image_moves(subject, rng), layers, tuple(parts))
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
@@ -57,6 +62,10 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield from _compare_units(found.units)
     if found.images is not None:
         yield from _compare_images(found.images, subject)
+    clear = [] if found.layers is None else [y.inside for y in found.layers.layers if y.inside is not None]
+    if clear:
+        what = "every convolution and pooling moves with the image away from the border: largest relative defect"
+        yield at_most(clear, 100 * rounding(subject), what)
 
 
 def _compare_units(units: UnitSymmetries) -> Iterator[Comparison]:
@@ -100,6 +109,8 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     """Accuracy or change under each transformation of images."""
     if found.images is not None:
         yield _moves_figure(found.images)
+    if found.layers is not None:
+        yield _layers_figure(found.layers, 100 * rounding(subject))
 
 
 def _moves_figure(images: ImageMoves) -> Figure:
@@ -149,8 +160,56 @@ def _moves_figure(images: ImageMoves) -> Figure:
     return figure.beside(told, *panels, columns=2)
 
 
+def _layers_figure(layers: LayerSymmetries, room: float) -> Figure:
+    """Defects of the layers, those of the outputs under the shift in the title."""
+    shown = layers.layers if len(layers.layers) <= SHOWN else (*layers.layers[: SHOWN - 4], *layers.layers[-4:])
+    columns = ("shift", "away from the border", "mirror", "turn 90°")
+    values = [[_shown(y, column, room) for column in columns] for y in shown]
+    return figure.heatmap(
+        f"{_lost(layers, room)} (relative defect of each layer)",
+        "move of the image",
+        "",
+        values=values,
+        xs=list(columns),
+        ys=[_short(y.name) for y in shown],
+        colour="defect",
+        text=True,
+    )
+
+
+def _shown(layer: LayerSymmetry, column: str, room: float) -> float | None:
+    picked = {"shift": layer.shifted, "away from the border": layer.inside, "mirror": layer.mirrored}
+    value = picked.get(column, layer.turned)
+    return None if value is None else round(value, 2) if value > room else 0.0
+
+
+def _lost(layers: LayerSymmetries, room: float) -> str:
+    """Where equivariance to shifts is lost, in a sentence without its full stop."""
+    border, stride = layers.border(room), layers.stride
+    words = [f"at the border from {_short(border)} on"] if border else []
+    if stride:
+        words.append(f"for single pixels by the stride of {_short(stride)}")
+    if layers.outputs > room:
+        words.append(f"in the head or by the border (the outputs change by {layers.outputs:.0%})")
+    if not words:
+        return "Every layer moves with the image, and the outputs do not change"
+    return f"Equivariance to shifts is lost {', '.join(words)}"
+
+
+def _short(name: str) -> str:
+    return name.replace(".weight", "").replace(".kernel", "")
+
+
 def interpret(found: Measured, subject: Subject) -> Meaning:
-    """Images first, where there are any; else what is known of the weights."""
+    """Images first, where there are any, then where the layers lose them; else what is known of the weights."""
+    meaning = _meaning(found, subject)
+    if found.layers is None or meaning.weight == 0.9:
+        return meaning
+    lost = _lost(found.layers, 100 * rounding(subject))
+    return meaning._replace(sentence=f"{meaning.sentence} {lost}.")
+
+
+def _meaning(found: Measured, subject: Subject) -> Meaning:
     broken = [c for c in compare(found, subject) if str(c.verdict) == "fails"]
     if broken:
         words = f"An exact symmetry does not hold: {broken[0].what}."
@@ -209,6 +268,7 @@ INSTRUMENT = Instrument(
     (
         "reordering and rescaling: a chain of dense layers (rescaling: φ(at) = aφ(t) for a > 0)",
         "shifts, flips, rotations: inputs are images; shifts wrap around, rotations interpolate",
+        "layers: convolutions and poolings whose positions can be followed back to pixels",
     ),
     measure,
     compare,
@@ -216,5 +276,5 @@ INSTRUMENT = Instrument(
     interpret,
     refuses,
     sources=("cam", "penn", "eth"),
-    entries=("equivariance-audit", "nuisance-group-test"),
+    entries=("equivariance-audit", "nuisance-group-test", "pooling-equivariance"),
 )

@@ -1,3 +1,3 @@
 """Pooling and invariance."""
 
-MODULES = ("symmetry_audits",)
+MODULES = ("poolings", "pooled_shifts", "detectors", "trained_invariance", "symmetry_audits")

@@ -1,1 +1,1 @@
-"""Set-ups of the chapter on convolution."""
+"""Set-ups that several entries of the chapter convolution share."""
