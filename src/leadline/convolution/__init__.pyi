@@ -1,4 +1,4 @@
-from .algebra.algorithm_costs import algorithm_times as algorithm_times, layer_work as layer_work
+from .algebra.algorithm_costs import AlgorithmTuner as AlgorithmTuner, layer_work as layer_work
 from .algebra.black_boxes import identify_convolution as identify_convolution
 from .algebra.continuous import (
     fourier_transform as fourier_transform,
@@ -21,6 +21,7 @@ from .algebra.image_filters import (
 )
 from .algebra.layer_algorithms import (
     layer_correlation as layer_correlation,
+    merged_kernel as merged_kernel,
     spread_taps as spread_taps,
     windows as windows,
 )

@@ -5,7 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.convolution import algorithm_times, correlate, layer_correlation, layer_work, spread_taps, windows
+from leadline.convolution import (
+    AlgorithmTuner,
+    correlate,
+    layer_correlation,
+    layer_work,
+    merged_kernel,
+    spread_taps,
+    windows,
+)
 
 RNG = np.random.default_rng(0)
 ALGORITHMS = ("taps", "im2col", "fft", "xla")
@@ -82,9 +90,11 @@ def test_the_tuner_takes_the_least_of_its_timings_and_remembers():
         now[1] = not now[1]
         return now[0]
 
-    times = algorithm_times(x, w, clock=clock)
+    tuner = AlgorithmTuner(clock=clock)
+    times = tuner.times(x, w)
     assert list(times.items()) == [("fft", 2.0), ("taps", 3.0), ("im2col", 4.0), ("xla", 8.0)]
-    assert algorithm_times(x, w, clock=lambda: 1 / 0) == times
+    assert tuner.times(x, w) == times  # the clock has no more seconds
+    assert tuner.fastest(x, w) == "fft"
 
 
 def test_what_does_not_fit_is_refused():
@@ -96,3 +106,11 @@ def test_what_does_not_fit_is_refused():
         layer_correlation(np.ones((1, 4)), np.ones((1, 1, 3)), stride=0)
     with pytest.raises(ValueError, match="give one of taps"):
         layer_correlation(np.ones((1, 4)), np.ones((1, 1, 3)), algorithm="winograd")
+
+
+def test_two_layers_are_one_with_the_merged_kernel():
+    x, first, second = (RNG.integers(-9, 10, s) for s in ((2, 8, 7), (3, 2, 3, 2), (4, 3, 2, 3)))
+    both = layer_correlation(layer_correlation(x, first), second)
+    np.testing.assert_array_equal(layer_correlation(x, merged_kernel(first, second)), both)
+    with pytest.raises(ValueError, match="middle"):
+        merged_kernel(second, first)

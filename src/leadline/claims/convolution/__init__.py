@@ -1,3 +1,3 @@
-"""Convolution: layer stacks, receptive fields, equivariance."""
+"""Convolution: its algebra, filters, layer stacks, receptive fields, equivariance."""
 
-SECTIONS = ("layers", "invariance")
+SECTIONS = ("algebra", "filters", "layers", "invariance")

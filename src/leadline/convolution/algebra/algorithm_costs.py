@@ -42,42 +42,45 @@ def layer_work(shape: tuple[int, ...], kernel: tuple[int, ...], algorithm: Algor
     return LayerWork(positions * taps * into * out, buffer)
 
 
-_CHOICES: dict[tuple, dict[str, float]] = {}
+class AlgorithmTuner:
+    """Times the algorithms of `layer_correlation` once for each pair of shapes, dtype and options, and keeps the times.
 
+    Each is the least of `repeats` timings, taken in turn, of a program compiled beforehand. What
+    `torch.backends.cudnn.benchmark = True` does for PyTorch (where it is off unless switched on).
 
-def algorithm_times(
-    x: Input, kernel: Kernel, *, repeats: int = 3, clock: Callable[[], float] = time.perf_counter, **options: Any
-) -> dict[str, float]:
-    """Seconds of each algorithm of `layer_correlation` on arrays like these, fastest first, compiled beforehand.
-
-    Each is the least of `repeats` timings, taken in turn. One measurement for each pair of shapes, dtype and options is
-    kept as long as the process lives, as `torch.backends.cudnn.benchmark = True` does (it is off unless switched on).
-
-    >>> times = algorithm_times(np.ones((1, 32, 32)), np.ones((1, 1, 3, 3)))
-    >>> sorted(times)
-    ['fft', 'im2col', 'taps', 'xla']
+    >>> tuner = AlgorithmTuner()
+    >>> x, kernel = jnp.ones((1, 32, 32)), jnp.ones((1, 1, 3, 3))
+    >>> sorted(tuner.times(x, kernel)), tuner.fastest(x, kernel) in ("taps", "im2col", "fft", "xla")
+    (['fft', 'im2col', 'taps', 'xla'], True)
     """
-    require_counts("algorithm_times", repeats=repeats)
-    known = (
-        np.shape(x),
-        np.shape(kernel),
-        str(x.dtype),
-        str(kernel.dtype),
-        jax.default_backend(),
-        *sorted(options.items()),
-    )
-    if known not in _CHOICES:
-        x, kernel = jnp.asarray(x), jnp.asarray(kernel)
-        times = dict.fromkeys(ALGORITHMS, float("inf"))
+
+    def __init__(self, *, repeats: int = 3, clock: Callable[[], float] = time.perf_counter):
+        require_counts("AlgorithmTuner", repeats=repeats)
+        self._repeats, self._clock = repeats, clock
+        self._known: dict[tuple, dict[str, float]] = {}
+
+    def times(self, x: Input, kernel: Kernel, **options: int | bool) -> dict[str, float]:
+        """Seconds of each algorithm on arrays like these, fastest first."""
+        case = (np.shape(x), np.shape(kernel), str(x.dtype), str(kernel.dtype), *sorted(options.items()))
+        if case not in self._known:
+            self._known[case] = self._timed(jnp.asarray(x), jnp.asarray(kernel), options)
+        return dict(self._known[case])
+
+    def fastest(self, x: Input, kernel: Kernel, **options: int | bool) -> str:
+        """The algorithm with the least time on arrays like these."""
+        return next(iter(self.times(x, kernel, **options)))
+
+    def _timed(self, x: Input, kernel: Kernel, options: dict[str, Any]) -> dict[str, float]:
         compiled = {
-            name: jax.jit(lambda x, w, name=name: layer_correlation(x, w, algorithm=name, **options)) for name in times
+            name: jax.jit(lambda x, w, name=name: layer_correlation(x, w, algorithm=name, **options))
+            for name in ALGORITHMS
         }
         for run in compiled.values():
             jax.block_until_ready(run(x, kernel))
-        for _ in range(repeats):
+        times = dict.fromkeys(compiled, float("inf"))
+        for _ in range(self._repeats):
             for name, run in compiled.items():
-                begin = clock()
+                begin = self._clock()
                 jax.block_until_ready(run(x, kernel))
-                times[name] = min(times[name], clock() - begin)
-        _CHOICES[known] = dict(sorted(times.items(), key=lambda item: item[1]))
-    return dict(_CHOICES[known])
+                times[name] = min(times[name], self._clock() - begin)
+        return dict(sorted(times.items(), key=lambda item: item[1]))

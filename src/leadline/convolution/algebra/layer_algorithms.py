@@ -12,7 +12,7 @@ from jaxtyping import Array, Num
 from leadline._arrays import namespace
 from leadline._checks import require_axes, require_counts
 
-from .discrete import fast_sides
+from .discrete import convolve, fast_sides
 
 Algorithm = Literal["taps", "im2col", "fft", "xla"]
 Input = Num[Array | np.ndarray, "_ ..."]  # (in, *sides)
@@ -159,3 +159,21 @@ def spread_taps(
         apart = apart.reshape(*kernel.shape[:axis], size * dilation, *kernel.shape[axis + 1 :])
         kernel = apart[(slice(None),) * axis + (slice(0, dilation * (size - 1) + 1),)]
     return kernel
+
+
+def merged_kernel(first: Kernel, second: Kernel) -> Kernel:
+    """The one kernel of two linear layers in a row, w[c, r] = Σ_m second[c, m] * first[m, r]: k₁ + k₂ - 1 taps.
+
+    Strides, and activations or zero padding between the layers, leave no such kernel.
+
+    >>> merged_kernel(np.array([[[1, 1]]]), np.array([[[1, -1]]])).tolist()
+    [[[1, 0, -1]]]
+    """
+    if np.ndim(first) != np.ndim(second) or np.shape(first)[0] != np.shape(second)[1]:
+        raise ValueError(
+            f"merged_kernel got kernels of shapes {np.shape(first)} and {np.shape(second)}; give (middle, in, *taps) "
+            "and (out, middle, *taps)."
+        )
+    xp, middle = namespace(first, second), range(len(first))
+    rows = [[sum(convolve(w[m], first[m, r]) for m in middle) for r in range(first.shape[1])] for w in second]
+    return xp.stack([xp.stack(row) for row in rows])

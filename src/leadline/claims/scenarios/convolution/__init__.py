@@ -1,0 +1,1 @@
+"""Set-ups that the chapter convolution shares."""
