@@ -19,7 +19,7 @@ def convolve(signal: Signal, kernel: Signal, mode: Mode = "full") -> Signal:
 
     With n samples and m taps on an axis, "full" keeps all n + m - 1 positions, "same" the n in the middle, "valid" the
     n - m + 1 at which the kernel lies inside the signal, and "circular" has indices modulo n. NumPy arrays in, NumPy
-    array out (integers stay exact); JAX arrays can be traced and differentiated.
+    array out (integers stay exact); JAX arrays can be traced and differentiated. Large kernels are for `fft_convolve`.
 
     >>> convolve(np.array([2, -1, 1]), np.array([1, 1, 2]))
     array([ 2,  1,  4, -1,  2])
@@ -124,9 +124,15 @@ def fast_sides(sides: Sequence[int]) -> tuple[int, ...]:
 
 
 def _full(signal: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    from scipy.signal import convolve as direct
-
-    return np.asarray(direct(signal, kernel, mode="full", method="direct"))
+    """One scaled copy of the larger array for each entry of the smaller."""
+    if signal.ndim == 1:
+        return np.convolve(signal, kernel)
+    large, small = (signal, kernel) if signal.size >= kernel.size else (kernel, signal)
+    sides = [n + m - 1 for n, m in zip(signal.shape, kernel.shape, strict=True)]
+    full = np.zeros(sides, np.result_type(signal, kernel))
+    for tap in np.ndindex(*small.shape):
+        full[tuple(slice(t, t + n) for t, n in zip(tap, large.shape, strict=True))] += small[tap] * large
+    return full
 
 
 def _full_in_jax(signal: Any, kernel: Any) -> Array:
