@@ -106,11 +106,11 @@ def convolution_bilinear_associative(
         broken, "both layers look around"
     )
     a, b = np.array([[1.0, 2, 1], [0, 0, 0], [-1, -2, -1]]), np.array([[0.0, 1, 0], [1, -4, 1], [0, 1, 0]])
-    panels = [np.pad(k, (5 - len(k)) // 2) for k in (a, b, convolution.convolve(a, b))]
-    names = ("edges down, 3 x 3", "Laplacian, 3 x 3", "both, 5 x 5")
-    pictures = list(zip(names, panels, strict=True))
+    shown = {"edges, 3 × 3": a, "Laplacian, 3 × 3": b, "both, 5 × 5": convolution.convolve(a, b)}
+    options = {"text": True, "diverging": True, "colour": "weight"}
+    panels = [figure.heatmap(name, "column", "row", values=k, **options) for name, k in shown.items()]
     title = f"Two kernels in a row are one larger kernel; zero padding is off by {gaps[False].max():.2g} at the border"
-    yield figure.images(title, images=pictures, columns=3, diverging=True)
+    yield figure.beside(title, *panels, columns=3)
 
 
 @claim(sources=("eth", "sheet"))

@@ -66,9 +66,9 @@ def convolution_discrete(key, taps: Int(2, 8) = 3, longer: Int(1, 12) = 5, large
     yield erratum(wrong, of=right, by="eth", prints="Σ f[t] h[u − t] cut to t in the support of the kernel h")
     products = [[F[t] * H[u - t] if 0 <= u - t < 3 else 0 for t in range(3)] for u in range(5)]
     table = np.c_[products, convolution.convolve(F, H)]
-    names = {"xs": ("f[0] h[u]", "f[1] h[u − 1]", "f[2] h[u − 2]", "sum"), "text": True, "diverging": True}
+    names = {"xs": ("t = 0", "t = 1", "t = 2", "sum"), "text": True, "diverging": True}
     title = "The kernel slides: each output is the sum of its row, (2, −1, 1) ∗ (1, 1, 2) = (2, 1, 4, −1, 2)"
-    yield figure.heatmap(title, "product", "output u", values=table, **names)
+    yield figure.heatmap(title, "f[t] h[u − t]", "output u", values=table, **names)
 
 
 @method(sources=("eth", "sheet", "penn"))
@@ -148,7 +148,7 @@ def correlation_flip_identity(key, taps: Int(1, 6) = 3, length: Int(6, 20) = 10,
     x, y = jnp.asarray(rng.normal(size=(20, length))), jnp.asarray(rng.normal(size=20))
     start = jnp.asarray(rng.normal(size=taps) / np.sqrt(taps))
     ends = []
-    for operation, kernel in ((convolution.correlate, start), (convolution.convolve, start[::-1])):
+    for operation, kernel in ((_windows, start), (convolution.convolve, start[::-1])):
 
         def loss(kernel, x, y, operation=operation):
             return jnp.mean((jax.vmap(lambda x: jnp.tanh(operation(x, kernel, "valid")).sum())(x) - y) ** 2)
@@ -161,6 +161,11 @@ def correlation_flip_identity(key, taps: Int(1, 6) = 3, length: Int(6, 20) = 10,
     maps = (convolution.correlate(image, kernel, "same"), convolution.convolve(image, kernel[::-1, ::-1], "same"))
     padded = [np.pad(k, ((2, 3), (2, 3))) for k in (kernel, kernel[::-1, ::-1])]
     labels = ("kernel", "flipped kernel", "image", "image ⋆ kernel", "image ∗ flipped")
-    title = f"Trained with either operation the kernels are mirror images, up to {apart:.0e}"
+    title = "Correlation with a kernel is convolution with its mirror image: the feature maps are the same"
     pictures = list(zip(labels, (*padded, image, *maps), strict=True))
     yield figure.images(title, images=pictures, columns=5, diverging=True)
+
+
+def _windows(x, kernel, mode):
+    """The layer's correlation, tap by tap, of one channel; it keeps the positions of "valid"."""
+    return convolution.layer_correlation(x[None], kernel[None, None], algorithm="taps")[0]

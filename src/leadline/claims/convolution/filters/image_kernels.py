@@ -5,7 +5,7 @@ import numpy as np
 
 from leadline import convolution, data
 from leadline.convolution.algebra.image_filters import neighbour_correlation, power_law_images
-from leadline.evidence import Int, Real, at_least, at_most, close, erratum, exactly, mean, method
+from leadline.evidence import Int, Real, at_least, at_most, close, erratum, exactly, mean, method, reference
 from leadline.presentation import figure
 
 
@@ -116,6 +116,10 @@ def centre_surround_filter(
     yield at_least(
         np.diff([predicted[r] for r in ratios]), 0, "change with a wider surround: neighbours are more alike"
     )
+    specified = side == 256 and centre == 0.5
+    for r, value in ((1.6, 0.13), (2.5, 0.35)):
+        known = reference(predicted[r], value, f"correlation of neighbours at ratio {r}", digits=2)
+        yield known.given(specified, "256 × 256 pixels and a centre of 0.5")
     sums = [abs(float(k.sum())) for k in kernels.values()]
     yield at_most(sums, 1e-12, "sum of the kernel: a uniform image vanishes")
     lags = np.arange(9)
