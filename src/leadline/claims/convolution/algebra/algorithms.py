@@ -16,7 +16,7 @@ from leadline.presentation import figure
 
 
 @claim(sources=("penn", "sheet"), shows=("convolution.ConvLayer",))
-def padding_and_output_size(key, longest: Int(10, 40) = 40, widest: Int(1, 9) = 9, half: Int(0, 6) = 2):
+def padding_and_output_size(key, longest: Int(14, 40) = 40, widest: Int(1, 9) = 9, half: Int(0, 6) = 2):
     r"""Padding and the size of the output.
 
     A window fits as often as the formula says. For 2k + 1 taps, one by one, all positions with any overlap need 2k
