@@ -1,3 +1,47 @@
+from .algebra.algorithm_costs import AlgorithmTuner as AlgorithmTuner, layer_work as layer_work
+from .algebra.black_boxes import identify_convolution as identify_convolution
+from .algebra.continuous import (
+    fourier_transform as fourier_transform,
+    integral_matrix as integral_matrix,
+    inverse_fourier_transform as inverse_fourier_transform,
+    sampled_convolution as sampled_convolution,
+)
+from .algebra.discrete import (
+    convolve as convolve,
+    correlate as correlate,
+    fft_convolve as fft_convolve,
+    flip as flip,
+    matching_scores as matching_scores,
+)
+from .algebra.image_filters import (
+    FILTERS as FILTERS,
+    centre_surround_kernel as centre_surround_kernel,
+    frequency_response as frequency_response,
+    sobel_gradient as sobel_gradient,
+)
+from .algebra.layer_algorithms import (
+    layer_correlation as layer_correlation,
+    merged_kernel as merged_kernel,
+    spread_taps as spread_taps,
+    windows as windows,
+)
+from .algebra.layer_spectra import layer_norm_bound as layer_norm_bound, layer_singular_values as layer_singular_values
+from .algebra.low_rank import (
+    convolve_separable as convolve_separable,
+    kernel_rank as kernel_rank,
+    separable_factors as separable_factors,
+    separable_sum as separable_sum,
+)
+from .algebra.matrices import (
+    circulant_part as circulant_part,
+    convolution_matrix as convolution_matrix,
+    layer_matrix as layer_matrix,
+)
+from .algebra.transposed import (
+    overlap_counts as overlap_counts,
+    transposed_convolution as transposed_convolution,
+    transposed_size as transposed_size,
+)
 from .layers.block_kinds import (
     DropoutLayer as DropoutLayer,
     GlobalPool as GlobalPool,

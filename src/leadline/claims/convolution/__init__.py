@@ -1,3 +1,3 @@
-"""Convolution: layer stacks, receptive fields, equivariance."""
+"""Convolution: its algebra, layers and networks, pooling, groups, scattering, augmentation."""
 
-SECTIONS = ("layers", "invariance", "groups")
+SECTIONS = ("algebra", "filters", "layers", "invariance", "groups", "scattering", "augmentation")

@@ -1,0 +1,3 @@
+"""Convolution algebra."""
+
+MODULES = ("functions", "products", "laws", "shifts", "matrices", "algorithms")

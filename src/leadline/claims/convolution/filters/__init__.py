@@ -1,0 +1,3 @@
+"""Filters and kernels."""
+
+MODULES = ("image_kernels", "separable_kernels", "spaced_windows")

@@ -1,0 +1,1 @@
+"""Convolution as algebra: products, transforms, matrices, spectra, algorithms and filters."""
