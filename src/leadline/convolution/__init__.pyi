@@ -24,5 +24,26 @@ from .receptive_fields import (
     measure_field as measure_field,
     receptive_field as receptive_field,
 )
+from .scattering.filter_bank import (
+    FilterBank as FilterBank,
+    littlewood_paley as littlewood_paley,
+    morlet_bank_1d as morlet_bank_1d,
+    morlet_bank_2d as morlet_bank_2d,
+)
+from .scattering.morlet_wavelets import gabor_2d as gabor_2d, morlet_2d as morlet_2d
+from .scattering.paths import path_count as path_count, scattering_paths as scattering_paths
+from .scattering.scattering_1d import Scattering1D as Scattering1D
+from .scattering.scattering_2d import Scattering2D as Scattering2D
+from .scattering.scattering_network import (
+    global_scattering as global_scattering,
+    scattering_layers as scattering_layers,
+    windowed_scattering as windowed_scattering,
+)
+from .scattering.wave_packets import (
+    dilated_modulus_change as dilated_modulus_change,
+    fourier_modulus as fourier_modulus,
+    wave_packet as wave_packet,
+)
+from .scattering.wavelet_transform import wavelet_transform as wavelet_transform
 from .score_audits import audit_scores as audit_scores, usual_transformations as usual_transformations
 from .stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs

@@ -31,7 +31,7 @@ def gabor_2d(
 def morlet_2d(
     shape: tuple[int, int], width: float, frequency: float, angle: float = 0.0, slant: float = 0.5
 ) -> Complex[np.ndarray, "h w"]:
-    r"""`gabor_2d` minus the multiple of its envelope that makes the mean zero: $\theta(u) (e^{i \eta \cdot u} - \beta)$.
+    r"""`gabor_2d` minus what of its envelope makes the mean zero: $\theta(u) (e^{i \eta \cdot u} - \beta)$.
 
     >>> bool(abs(morlet_2d((32, 32), width=2.0, frequency=0.9).sum()) < 1e-14)
     True
@@ -59,7 +59,7 @@ def morlet_1d(length: int, frequency: float, width: float) -> Float[np.ndarray, 
     It is scaled so that $\sum_t |\psi(t)| = 1$: |x * ψ| is at most the largest |x|. As kymatio's `morlet_1d`.
 
     >>> morlet_1d(8, 0.25, 0.1).round(3).tolist()
-    [0.0, 0.417, 0.944, 0.434, 0.042, 0.001, -0.001, -0.019]
+    [0.0, 0.438, 1.0, 0.458, 0.044, 0.001, -0.002, -0.019]
     """
     wave, window = _folded_gaussian(length, frequency, width), _folded_gaussian(length, 0.0, width)
     return _unit_mass(wave - wave[0] / window[0] * window)

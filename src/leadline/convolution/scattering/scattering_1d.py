@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Real
 
 from leadline._checks import require_counts, require_numbers
 
@@ -88,7 +88,7 @@ class Scattering1D:
         lost = [sum(int(halved[m][n]) for m, n in enumerate(path)) for path in self.paths]
         return 0.5 ** np.array(lost)
 
-    def __call__(self, signals: Float[Array | np.ndarray, "*batch t"]) -> Float[Array, "*batch paths t_out"]:
+    def __call__(self, signals: Real[Array | np.ndarray, "*batch t"]) -> Float[Array, "*batch paths t_out"]:
         """Coefficients, (..., paths, about t / 2ᴶ), in the precision of the signals."""
         if np.shape(signals)[-1:] != (self.length,):
             raise ValueError(f"Scattering1D of {self.length} samples got {np.shape(signals)}; give (..., length).")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Real
 
 from leadline._checks import require_counts, require_numbers
 
@@ -66,7 +66,7 @@ class Scattering2D:
         """The path of each channel of the output: (), ((j, θ),) or ((j₁, θ₁), (j₂, θ₂))."""
         return scattering_paths(self.scales, self.angles, self.max_order)
 
-    def __call__(self, images: Float[Array | np.ndarray, "*batch h w"]) -> Float[Array, "*batch paths h_out w_out"]:
+    def __call__(self, images: Real[Array | np.ndarray, "*batch h w"]) -> Float[Array, "*batch paths h_out w_out"]:
         """Coefficients, (..., paths, h // 2ᴶ, w // 2ᴶ), in the precision of the images."""
         if np.shape(images)[-2:] != tuple(self.shape):
             raise ValueError(f"Scattering2D of {tuple(self.shape)} images got {np.shape(images)}; give (..., *shape).")
