@@ -1,3 +1,3 @@
-"""Convolution: layer stacks, receptive fields, equivariance."""
+"""Convolution: layer stacks, receptive fields, equivariance, scattering."""
 
-SECTIONS = ("layers", "invariance")
+SECTIONS = ("layers", "invariance", "scattering")

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float, Real
@@ -28,13 +29,17 @@ def wavelet_transform(x: Real[Array | np.ndarray, "..."], bank: FilterBank) -> W
     >>> W.bands.shape, bool(jnp.allclose(jnp.fft.fft2(W.lowpass).real, bank.lowpass, atol=1e-6))
     ((8, 16, 16), True)
     """
-    axes = tuple(range(-len(bank.shape), 0))
     x, room = fill_grid(x, bank)
-    spectrum = jnp.fft.fftn(x, axes=axes)
-    psi, phi = (jnp.asarray(f, x.dtype) for f in (bank.wavelets, bank.lowpass))
-    low = jnp.fft.ifftn(spectrum * phi, axes=axes).real
-    bands = jnp.fft.ifftn(jnp.expand_dims(spectrum, axes[0] - 1) * psi, axes=axes)
+    low, bands = _transform(x, jnp.asarray(bank.lowpass, x.dtype), jnp.asarray(bank.wavelets, x.dtype))
     return WaveletCoefficients(low[..., *room], bands[..., *room])
+
+
+@jax.jit
+def _transform(x, phi, psi):
+    axes = tuple(range(-phi.ndim, 0))
+    spectrum = jnp.fft.fftn(x, axes=axes)
+    bands = jnp.fft.ifftn(jnp.expand_dims(spectrum, axes[0] - 1) * psi, axes=axes)
+    return jnp.fft.ifftn(spectrum * phi, axes=axes).real, bands
 
 
 def fill_grid(x: Real[Array | np.ndarray, "..."], bank: FilterBank) -> tuple[Array, tuple[slice, ...]]:
