@@ -52,10 +52,10 @@ def fourier_modulus(
     beyond = 2 / (frequency * width)  # ε|η| is twice the bandwidth
     far = _modulus_changes(frequency, width, direction, phase, np.array([beyond]))
     yield at_least(far, 1.0, "change where the frequency moves by twice the bandwidth")
-    fine = np.geomspace(0.005, 0.3, 60)
+    fine = np.geomspace(0.005, 0.25, 60)
     lines = {"wave packet": (fine, convolution.dilated_modulus_change(fine, frequency, width))}
     title = f"A shift changes the Fourier modulus by {change:.0e}, a dilation by 5% by {measured[2]:.2f}"
-    rules = {"twice the bandwidth": ("x", beyond)}
+    rules = {"ε|η| = 2 bandwidths": ("x", beyond)}
     points = {"wave packet": (_DILATIONS, measured)}
     axes = ("dilation ε", "relative change of the modulus")
     yield figure.curves(title, *axes, lines=lines, points=points, rules=rules, log="xy")

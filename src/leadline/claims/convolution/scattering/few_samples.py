@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 from leadline import convolution, data
-from leadline.evidence import Int, at_least, at_most, claim, mean
+from leadline.evidence import Int, at_least, at_most, claim
 from leadline.presentation import figure
 
 _SPLITS, _TEST = 5, 500
@@ -19,15 +19,12 @@ def scattering_classifier(key, shift: Int(1, 4) = 4, largest: Int(300, 1297) = 3
 
     $$\hat y(X) = \arg\max_k\ \langle w_k, S X \rangle + b_k$$
 
-    Assumes: digits of 24 pixels in a frame of 32, so that shifts move no ink out; logistic regression on standardised
-    features; the finding is empirical but for the invariance of the global coefficients.
+    Assumes: digits of 24 pixels in a frame of 32, so that shifts move no ink out; ridge regression of the classes on
+    standardised features, its penalty chosen by leaving out one; the finding is empirical but for the invariance of
+    the global coefficients.
 
     Check: Five random splits; each test image clean, and shifted at random by up to `shift` pixels.
     """
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     rng = data.generator(key)
     images, labels = _framed_digits(rng, largest + _TEST)
     offsets = rng.integers(-shift, shift + 1, size=(len(images), 2))
@@ -48,12 +45,12 @@ def scattering_classifier(key, shift: Int(1, 4) = 4, largest: Int(300, 1297) = 3
         test = order[-_TEST:]
         for name, rows in features.items():
             for i, n in enumerate(sizes):
-                probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300, tol=1e-3))
-                probe.fit(rows["clean"][order[:n]], labels[order[:n]])
+                probe = _linear_classifier(rows["clean"][order[:n]], labels[order[:n]])
                 for kind, asked in rows.items():
                     found[name, kind][i, split] = probe.score(asked[test], labels[test])
-    gain = found["windowed", "clean"][0] - found["pixels", "clean"][0]
-    yield mean(gain, 0.03, "100 samples: accuracy of windowed scattering minus that of pixels", side="at least")
+    gain = (found["windowed", "clean"] - found["pixels", "clean"])[0].mean()
+    what = "100 samples: accuracy of windowed scattering minus that of pixels, mean of 5 splits"
+    yield at_least(gain, 0.03, what).as_empirical()
     lost = {name: found[name, "clean"].mean(-1) - found[name, "shifted"].mean(-1) for name in ("windowed", "pixels")}
     what = "accuracy lost by shifts: windowed scattering, against pixels"
     yield at_most(lost["windowed"], lost["pixels"], what).as_empirical()
@@ -79,6 +76,14 @@ def _framed_digits(rng, count):
     chosen = rng.permutation(len(images))[:count]
     large = zoom(images[chosen].reshape(-1, 8, 8), (1, 3, 3), order=1)
     return np.pad(large, ((0, 0), (4, 4), (4, 4))).astype(np.float32), labels[chosen]
+
+
+def _linear_classifier(rows, labels):
+    from sklearn.linear_model import RidgeClassifierCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), RidgeClassifierCV(np.geomspace(1e-2, 1e6, 17))).fit(rows, labels)
 
 
 def _flat(x):

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import convolution, data, networks
+from leadline import convolution, data
 from leadline.evidence import Int, Real, at_least, at_most, close, exactly, mean, method, model, smaller
 from leadline.presentation import figure
 
@@ -56,10 +56,10 @@ def first_order_scattering(
     yield smaller(fineness[0], fineness[1], "mean modulus over root of energy: impulses, against random phases")
     by_place = [s.mean(0).reshape(scales, 4) for s in S[:2]]
     degrees = [f"{d:.0f}°" for d in np.degrees(np.arctan2(*bank.frequencies[:4].T[::-1]))]
-    options = {"xs": degrees, "ys": [f"j = {j}" for j in range(scales)], "colour": "‰ of the largest", "text": True}
+    options = {"xs": degrees, "ys": [f"j = {j}" for j in range(scales)], "colour": "% of the largest", "text": True}
     names = ("Impulses", "The same spectrum, random phases")
     pictures = [
-        figure.heatmap(n, "angle", "scale", values=1000 * v / np.max(by_place), **options)
+        figure.heatmap(n, "angle", "scale", values=100 * v / np.max(by_place), **options)
         for n, v in zip(names, by_place, strict=True)
     ]
     ratio = by_place[0].mean() / by_place[1].mean()
@@ -130,8 +130,12 @@ def frequency_decreasing_paths(key, scales: Int(2, 3) = 3, angles: Int(2, 6) = 4
     Assumes: scales are numbered j = 0..J, |G| angles each; "little" is empirical.
 
     Check: Paths are listed and counted; energies of order 2 are those of digits at twice their size and of a texture
-    of noise; both sets of paths feed a linear probe on the same digits.
+    of noise; both sets of paths feed ridge regression (penalty by leaving out one) on the same digits.
     """
+    from sklearn.linear_model import RidgeClassifierCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     rng = data.generator(key)
     listed = [convolution.scattering_paths(scales, angles, 3, decreasing=d) for d in (True, False)]
     found = [[sum(len(p) == m for p in paths) for m in range(4)] for paths in listed]
@@ -150,20 +154,15 @@ def frequency_decreasing_paths(key, scales: Int(2, 3) = 3, angles: Int(2, 6) = 4
         rising, falling = energy[followed < 0].mean(), energy[followed > 0].mean()
         what = f"{name}: energy of a path of increasing frequency over one of decreasing, order 2"
         yield at_most(rising / falling, 1.0, what).as_empirical()
-    means = np.asarray(convolution.global_scattering(layers, bank))
-    paths = [p for layer in layers for p in layer.paths]
-    falls = np.array([len(p) < 2 or bank.scales[p[1]] > bank.scales[p[0]] for p in paths])
-    target, half = labels[chosen], train // 2
-    gaps = []
-    for fold in range(4):  # 150 other digits are asked about in each, and half of the training ones are drawn
-        rows, asked = rng.permutation(train)[:half], train + np.arange(150 * fold, 150 * (fold + 1))
-        both = [
-            networks.probe_accuracy(means[rows][:, c], target[rows], means[asked][:, c], target[asked])
-            for c in (np.full(len(falls), True), falls)
-        ]
-        gaps.append(both[0] - both[1])
-    lost = "accuracy of a linear probe: all paths minus decreasing ones, four folds, against 1 point"
-    yield mean(gaps, 0.01, lost, side="at most").as_empirical()
+    windows = np.asarray(convolution.windowed_scattering(layers, bank))[..., 2::4, 2::4]
+    falls = np.concatenate([np.ones(1 + scales * angles, bool), followed > 0])
+    right = []
+    for columns in (slice(None), falls):
+        rows = windows[:, columns].reshape(len(windows), -1)
+        probe = make_pipeline(StandardScaler(), RidgeClassifierCV(np.geomspace(1e-2, 1e6, 17)))
+        right.append(probe.fit(rows[:train], labels[chosen[:train]]).predict(rows[train:]) == labels[chosen[train:]])
+    lost = "accuracy of a linear classifier on 600 digits: all paths minus decreasing ones, against 1 point"
+    yield mean(right[0].astype(float) - right[1], 0.01, lost, side="at most").as_empirical()
     digits = (
         np.asarray((layers[2].moduli[:50] ** 2).mean((0, 2, 3))).reshape(scales, angles, scales, angles).mean((1, 3))
     )

@@ -63,16 +63,16 @@ def gabor_wavelets(
     yield at_least(sums.min(), 0.0, "smallest Littlewood-Paley sum: the bank misses no frequency", strict=True)
     centre = np.fft.fftshift(sums)[::2, ::2]
     radians = np.round(2 * np.pi * np.fft.fftshift(np.fft.fftfreq(side))[::2], 1)
-    name = "Littlewood-Paley sum"
-    cover = figure.heatmap(name, "ω right (rad/pixel)", "ω down", values=centre, xs=radians, ys=radians, colour="sum")
+    title = f"{scales} scales and {turns} angles keep between {sums.min():.2g} and 1 of every frequency"
+    options = {"xs": radians, "ys": radians, "colour": "Littlewood-Paley sum"}
+    yield figure.heatmap(title, "ω right (rad/pixel)", "ω down (rad/pixel)", values=centre, **options)
     spaces = np.fft.fftshift(np.fft.ifft2(psi[:, 0]).real, axes=(1, 2))
     half = side // 2
     shown = [
         (f"j = {j}", w[half - 16 : half + 16, half - 16 : half + 16] / np.abs(w).max()) for j, w in enumerate(spaces)
     ]
-    waves = figure.images("Real parts, each on its own scale", images=shown, columns=2, diverging=True)
-    title = f"{scales} scales and {turns} angles keep between {sums.min():.2g} and 1 of every frequency"
-    yield figure.beside(title, waves, cover)
+    title = f"Morlet wavelets of {scales} scales, an octave apart; real parts, each on its own scale"
+    yield figure.images(title, images=shown, columns=scales, diverging=True)
 
 
 @method(sources=("cam",), shows=("convolution.wavelet_transform",))
@@ -123,10 +123,17 @@ def wavelet_transform(key, side: Int(16, 48) = 32, scales: Int(1, 3) = 3, angles
     degrees = np.degrees(np.arctan2(bank.frequencies[:, 1], bank.frequencies[:, 0]))
     every = max(1, angles // 4)  # at most about four angles are drawn
     rows = [n for n in range(len(moduli)) if bank.directions[n] % every == 0]
-    seen = [(f"j = {bank.scales[n]}, {degrees[n]:.0f}°", moduli[n] / moduli.max()) for n in rows]
+    across = len(rows) // scales
+    first = [("image", digit), ("low-pass", np.asarray(W.lowpass)[-1]), ("all moduli", moduli.sum(0))]
+    seen = []
+    for j in range(scales):
+        name, picture = first[j]
+        seen.append((name, picture / picture.max()))
+        row = rows[j * across : (j + 1) * across]
+        seen += [(f"j = {j}, {degrees[n]:.0f}°", moduli[n] / moduli.max()) for n in row]
     kept = ratios[:images]
     title = f"The transform keeps {kept.min():.2f} to {kept.max():.2f} of the energy of noise; moduli for a digit"
-    yield figure.images(title, images=[("image", digit), *seen], columns=5)
+    yield figure.images(title, images=seen, columns=1 + across)
 
 
 def _energies(W):
