@@ -34,6 +34,10 @@ from .scattering.morlet_wavelets import gabor_2d as gabor_2d, morlet_2d as morle
 from .scattering.paths import path_count as path_count, scattering_paths as scattering_paths
 from .scattering.scattering_1d import Scattering1D as Scattering1D
 from .scattering.scattering_2d import Scattering2D as Scattering2D
+from .scattering.scattering_classifier import (
+    ScatteringClassifier as ScatteringClassifier,
+    fit_scattering_classifier as fit_scattering_classifier,
+)
 from .scattering.scattering_network import (
     global_scattering as global_scattering,
     scattering_layers as scattering_layers,

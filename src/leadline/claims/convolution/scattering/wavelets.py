@@ -16,7 +16,7 @@ def gabor_wavelets(
     frequency: Real(1.0, 5.0) = 3 * np.pi / 4,
     angle: Real(0.0, 3.1) = 0.0,
     scales: Int(4, 5) = 4,
-    angles: Int(1, 6) = 4,
+    angles: Int(2, 5) = 4,
 ):
     r"""Gabor and Morlet wavelets.
 
@@ -44,7 +44,7 @@ def gabor_wavelets(
     known = area * convolution.gabor_2d(grid, _FINE / np.sqrt(2), 0.75 * np.pi / _FINE).sum().real
     yield reference(known, 0.78, "mean of the Gabor wavelet at |η| = 3π/4", digits=2)
     yield at_most(abs(morlet), 1e-12, "mean of the Morlet wavelet")
-    side, turns = 64, 2 * angles
+    side, turns = 4 * 2**scales, 2 * angles  # the widest wavelet fits
     bank = convolution.morlet_bank_2d((side, side), scales, turns, rising=True).normalised()
     psi = bank.wavelets.reshape(scales, turns, side, side)
     k = np.arange(-(side // 4), side // 4)
