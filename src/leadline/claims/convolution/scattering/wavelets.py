@@ -64,7 +64,7 @@ def gabor_wavelets(
     centre = np.fft.fftshift(sums)[::2, ::2]
     radians = np.round(2 * np.pi * np.fft.fftshift(np.fft.fftfreq(side))[::2], 1)
     title = f"{scales} scales and {turns} angles keep between {sums.min():.2g} and 1 of every frequency"
-    options = {"xs": radians, "ys": radians, "colour": "Littlewood-Paley sum"}
+    options = {"xs": radians.tolist(), "ys": radians.tolist(), "colour": "Littlewood-Paley sum"}
     yield figure.heatmap(title, "ω right (rad/pixel)", "ω down (rad/pixel)", values=centre, **options)
     spaces = np.fft.fftshift(np.fft.ifft2(psi[:, 0]).real, axes=(1, 2))
     half = side // 2
