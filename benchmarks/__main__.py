@@ -31,6 +31,7 @@ NAMED = (  # of the packages of rivals, those that the page names
     "torchattacks",
     "foolbox",
     "neural-tangents",
+    "kymatio",
 )
 
 

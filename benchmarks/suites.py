@@ -10,6 +10,7 @@ SUITES = (
     "optimisation",
     "robustness",
     "regularisation",
+    "scattering",
     "startup",
     "scaling",
     "claims",

@@ -51,6 +51,11 @@ def moved_without_inverse(right):
     return lambda group, g, signal: jnp.asarray(signal)[group.table[g]]
 
 
+def one_place(right):
+    """The value at one position in place of the mean over all."""
+    return lambda layers, bank: jnp.concatenate([layer.moduli[..., 0, 0] for layer in layers], -1)
+
+
 MUTATIONS = [
     # entry, function of the library, what goes wrong
     ("bayes-error", "regularisation.evaluation.nearest_neighbour_bracket.cover_hart_ceiling", scaled(0.7)),
@@ -299,6 +304,22 @@ MUTATIONS = [
         "convolution.pooling.windows.max_pool",
         lambda right: lambda x, window, stride=None, **k: right(x, max(window - 1, 1), stride or window, **k),
     ),
+    ("fourier-modulus", "convolution.scattering.wave_packets.dilated_modulus_change", scaled(1.01)),
+    ("gabor-wavelets", "convolution.scattering.morlet_wavelets.gabor_2d", scaled(1.01)),
+    ("wavelet-transform", "convolution.scattering.filter_bank.littlewood_paley", scaled(1.001)),
+    ("first-order-scattering", "convolution.scattering.scattering_network.global_scattering", one_place),
+    ("scattering-transform", "convolution.scattering.scattering_network.windowed_scattering", scaled(10.0)),
+    (
+        "frequency-decreasing-paths",
+        "convolution.scattering.paths.scattering_paths",
+        lambda right: lambda *args, **kwargs: right(*args, **kwargs)[:-1],
+    ),
+    (
+        "deformation-stability",
+        "convolution.scattering.wave_packets.smooth_displacement",
+        lambda right: lambda u, steepness, **k: right(u, steepness**2, **k),
+    ),
+    ("scattering-classifier", "convolution.scattering.scattering_network.global_scattering", one_place),
 ]
 
 

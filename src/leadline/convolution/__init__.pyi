@@ -79,6 +79,31 @@ from .pooling.windows import (
     max_pool as max_pool,
     norm_pool as norm_pool,
 )
+from .scattering.filter_bank import (
+    FilterBank as FilterBank,
+    littlewood_paley as littlewood_paley,
+    morlet_bank_1d as morlet_bank_1d,
+    morlet_bank_2d as morlet_bank_2d,
+)
+from .scattering.morlet_wavelets import gabor_2d as gabor_2d, morlet_2d as morlet_2d
+from .scattering.paths import path_count as path_count, scattering_paths as scattering_paths
+from .scattering.scattering_1d import Scattering1D as Scattering1D
+from .scattering.scattering_2d import Scattering2D as Scattering2D
+from .scattering.scattering_classifier import (
+    ScatteringClassifier as ScatteringClassifier,
+    fit_scattering_classifier as fit_scattering_classifier,
+)
+from .scattering.scattering_network import (
+    global_scattering as global_scattering,
+    scattering_layers as scattering_layers,
+    windowed_scattering as windowed_scattering,
+)
+from .scattering.wave_packets import (
+    dilated_modulus_change as dilated_modulus_change,
+    fourier_modulus as fourier_modulus,
+    wave_packet as wave_packet,
+)
+from .scattering.wavelet_transform import wavelet_transform as wavelet_transform
 from .symmetry.equivariance_defects import (
     equivariance_defect as equivariance_defect,
     fit_action as fit_action,

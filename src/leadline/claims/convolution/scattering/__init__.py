@@ -1,0 +1,3 @@
+"""Scattering."""
+
+MODULES = ("deformed_waves", "wavelets", "scattering_networks", "few_samples")

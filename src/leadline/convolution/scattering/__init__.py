@@ -1,0 +1,1 @@
+"""Wavelets and the scattering transform of signals and images."""
