@@ -1,3 +1,4 @@
+from . import augmentation as augmentation
 from .equivariance_defects import (
     equivariance_defect as equivariance_defect,
     fit_action as fit_action,
