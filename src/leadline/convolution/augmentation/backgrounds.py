@@ -50,8 +50,8 @@ def gradient_share(
     apply: Callable[[PyTree, Any], Any],
     params: PyTree,
     images: Float[Array | np.ndarray, "n ..."],
-    labels: Int[Array | np.ndarray, " n"],
-    where: Num[Array | np.ndarray, "n ..."] | Bool[Array | np.ndarray, "n ..."],
+    labels: Int[Array | np.ndarray, " _"],
+    where: Num[Array | np.ndarray, "_ ..."] | Bool[Array | np.ndarray, "_ ..."],
 ) -> Float[Array, " n"]:
     """Σ_{p in where} |∂s/∂x_p| / Σ_p |∂s/∂x_p| of each image, s = f_y − log Σ exp f the log-probability of its label.
 

@@ -1,15 +1,13 @@
 """Random moves of images by whole pixels: shifts, crops with padding, mirrors, and hidden squares."""
 
-from typing import Literal
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Num, PRNGKeyArray
 
 from .pipelines import require_probability, require_scale
 
-Image = Float[Array, "*channels height width"]
+Image = Num[Array, "..."]  #: (height, width) or (channels, height, width), of floating-point numbers
 
 
 class Shift(eqx.Module):
@@ -59,7 +57,7 @@ class Crop(eqx.Module):
         if len(self.size) != 2 or min(self.size) < 1:
             raise ValueError(f"Crop got size {size}; give the height and width of the part, at least 1 each.")
 
-    def __call__(self, key: PRNGKeyArray, image: Image) -> Float[Array, "*channels part_height part_width"]:
+    def __call__(self, key: PRNGKeyArray, image: Image) -> Image:
         require_image("Crop", image)
         height, width = (side + 2 * self.padding for side in image.shape[-2:])
         if self.size[0] > height or self.size[1] > width:
@@ -78,10 +76,10 @@ class Flip(eqx.Module):
     [[2.0, 1.0]]
     """
 
-    way: Literal["left-right", "up-down"]
+    way: str
     probability: float
 
-    def __init__(self, way: Literal["left-right", "up-down"] = "left-right", probability: float = 0.5):
+    def __init__(self, way: str = "left-right", probability: float = 0.5):
         if way not in ("left-right", "up-down"):
             raise ValueError(f'Flip got {way!r}; choose "left-right" or "up-down".')
         require_probability("Flip", probability=probability)

@@ -1,7 +1,5 @@
 """Random warps of images: affine maps, elastic fields and perspective, by bilinear interpolation."""
 
-from typing import Literal
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,7 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from .image_moves import Image, require_image
 from .pipelines import require_scale
 
-Outside = Literal["zeros", "edge", "wrap"]
+Outside = str  #: "zeros", "edge" or "wrap"
 _MODES = {"zeros": "constant", "edge": "nearest", "wrap": "wrap"}
 Number = float | Float[Array, ""]
 
@@ -23,7 +21,7 @@ def warp(
     columns: Float[Array, "new_height new_width"],
     *,
     outside: Outside = "zeros",
-) -> Float[Array, "*channels new_height new_width"]:
+) -> Image:
     """out[i, j] = image at (rows[i, j], columns[i, j]), between the four nearest pixels bilinearly.
 
     Beyond the border there are zeros, the nearest pixel ("edge"), or the image again ("wrap"). SciPy's

@@ -1,6 +1,7 @@
 """Which labels a transformation keeps, by a reference classifier: what each class is taken for once it is moved."""
 
 from collections.abc import Callable
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import jax
@@ -20,7 +21,7 @@ class LabelTransitions(NamedTuple):
     certainty: Float[np.ndarray, " k"]  #: mean probability of the true class before the move
     moved_certainty: Float[np.ndarray, " k"]  #: and after it
     exchanged: tuple[tuple[int, int], ...]  #: pairs of classes that become one another
-    becomes: tuple[tuple[int, int], ...]  #: (class, other) of which most become that other class
+    becomes: tuple[tuple[int, int], ...]  #: (class, other) where much of the class becomes the other one
     lost: tuple[int, ...]  #: classes whose own probability falls to less than half
 
     @property
@@ -31,26 +32,28 @@ class LabelTransitions(NamedTuple):
     @property
     def preserved(self) -> bool:
         """Whether nothing was flagged."""
-        return not (self.becomes or self.lost)
+        return not (self.becomes or self.exchanged or self.lost)
 
 
 def label_transitions(
     apply: Callable[[PyTree, Any], Any],
     params: PyTree,
     examples: Num[Array | np.ndarray, "n ..."],
-    labels: Int[Array | np.ndarray, " n"],
+    labels: Int[Array | np.ndarray, " _"],
     transformation: Callable[[Any], Any],
     *,
-    share: float = 0.5,
+    share: float = 1 / 3,
     confidence: float = 0.99,
 ) -> LabelTransitions:
     """The matrix of true class against predicted class of T x, and which classes T turns into which.
 
     apply(params, inputs) gives the scores (n, k) of a classifier that was trained on other, untouched examples;
-    `transformation` takes a batch. A class `becomes` another one where more than `share` of it is taken for that one,
-    by the Clopper-Pearson interval of all classes together; two classes that become one another are `exchanged`, as 6
-    and 9 under a half turn: a network that is made invariant to T cannot tell these apart. A class is `lost` where the
-    mean probability of the true class falls to less than half, whatever it is taken for.
+    `transformation` takes a batch. A class `becomes` another one where more than `share` of it is taken for that one.
+    Two classes are `exchanged` where more than `share` of both together is taken for the other one, and of each more
+    than the 1/k of a guess: 6 and 9 under a half turn. A network that is made invariant to T cannot tell these apart.
+    Shares are judged by Clopper-Pearson intervals that hold for all classes, or pairs, together. A class is `lost`
+    where the mean probability of the true class falls to less than half, whatever it is taken for: then T may only have
+    left all that the classifier knows, and its answer says little.
     `regularisation.label_changes` asks nearest neighbours instead and needs no classifier.
 
     >>> bars = np.zeros((40, 3, 3))
@@ -81,16 +84,24 @@ def label_transitions(
     own = [
         np.array([p[labels == c, c].mean() if sizes[c] else np.nan for c in range(classes)]) for p in (before, after)
     ]
-    level = 1 - 2 * (1 - confidence) / max(len(present), 1)
-    becomes = []
-    for label in present:
-        elsewhere = np.where(np.arange(classes) == label, -1, counts[label])
-        other = int(elsewhere.argmax())
-        if binomial_interval(int(elsewhere[other]), int(sizes[label]), confidence=level)[0] > share:
-            becomes.append((int(label), other))
-    exchanged = tuple((a, b) for a, b in becomes if a < b and (b, a) in becomes)
+    pairs = list(combinations(present.tolist(), 2))
+
+    def least(taken: int, trials: int, cases: int) -> float:
+        return float(binomial_interval(taken, trials, confidence=1 - 2 * (1 - confidence) / cases)[0])
+
+    becomes = tuple(
+        (a, b)
+        for a, b in permutations(present.tolist(), 2)
+        if least(int(counts[a, b]), int(sizes[a]), 2 * len(pairs)) > share
+    )
+    exchanged = tuple(
+        (a, b)
+        for a, b in pairs
+        if least(int(counts[a, b] + counts[b, a]), int(sizes[a] + sizes[b]), 3 * len(pairs)) > share
+        and all(least(int(counts[c, d]), int(sizes[c]), 3 * len(pairs)) > 1 / classes for c, d in ((a, b), (b, a)))
+    )
     lost = tuple(int(c) for c in present if own[1][c] < own[0][c] / 2)
-    return LabelTransitions(counts, own[0], own[1], exchanged, tuple(becomes), lost)
+    return LabelTransitions(counts, own[0], own[1], exchanged, becomes, lost)
 
 
 def _probabilities(apply: Callable, params: PyTree, examples: Any) -> Float[np.ndarray, "n k"]:

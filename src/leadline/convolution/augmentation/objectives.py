@@ -76,7 +76,7 @@ class Augmented(eqx.Module):
         moved = jax.vmap(self.step)(jax.random.split(own, len(rows)), rows)
         batch = eqx.tree_at(self.where, batch, moved)
         if self.mixing:
-            inputs, targets = batch
+            inputs, targets = (jnp.asarray(part) for part in batch)
             if _are_labels(targets):
                 targets = jax.nn.one_hot(targets, output_shape(model, inputs[0]).shape[-1], dtype=inputs.dtype)
             batch = mixup(mixing, inputs, targets, self.mixing)

@@ -29,9 +29,6 @@ class Pipeline(eqx.Module):
     steps: tuple[Step, ...]
 
     def __init__(self, *steps: Step):
-        for step in steps:
-            if not callable(step):
-                raise ValueError(f"Pipeline got {step!r} as a step; give functions (key, example) -> example.")
         self.steps = steps
 
     def __call__(self, key: PRNGKeyArray, example: Num[Array, "..."]) -> Num[Array, "..."]:
@@ -96,14 +93,14 @@ class Copies(NamedTuple):
     """Examples with their labels, and which of the given examples each is made of."""
 
     examples: Num[np.ndarray, "m ..."]
-    labels: Shaped[np.ndarray, " m *_"]
+    labels: Shaped[np.ndarray, "m ..."]
     origin: Int[np.ndarray, " m"]
 
 
 def augmented_copies(
     step: Step,
     examples: Num[Array | np.ndarray, "n ..."],
-    labels: Shaped[Array | np.ndarray, " n *_"],
+    labels: Shaped[Array | np.ndarray, "_ ..."],
     copies: int,
     *,
     identity: bool = True,

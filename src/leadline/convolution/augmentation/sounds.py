@@ -1,15 +1,13 @@
 """Random changes of sounds, waves (..., time) or spectrograms (frequency, time): shifts, gain, stretches, masks."""
 
-from typing import Literal
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 from .pipelines import require_scale
 
-Sound = Float[Array, "*channels time"]
+Sound = Num[Array, "..."]  #: (..., time) of floating-point numbers
 
 
 class TimeShift(eqx.Module):
@@ -100,17 +98,17 @@ class AxisMask(eqx.Module):
     (True, True)
     """
 
-    axis: Literal["time", "frequency"]
+    axis: str
     width: int
     count: int
 
-    def __init__(self, axis: Literal["time", "frequency"], width: int, *, count: int = 1):
+    def __init__(self, axis: str, width: int, *, count: int = 1):
         if axis not in ("time", "frequency"):
             raise ValueError(f'AxisMask got {axis!r}; choose "time" or "frequency".')
         require_scale("AxisMask", width=width, count=count)
         self.axis, self.width, self.count = axis, width, count
 
-    def __call__(self, key: PRNGKeyArray, sound: Float[Array, "*channels frequency time"]) -> Float[Array, "..."]:
+    def __call__(self, key: PRNGKeyArray, sound: Sound) -> Sound:
         require_sound("AxisMask", sound)
         axis = -1 if self.axis == "time" else -2
         if sound.ndim < -axis:

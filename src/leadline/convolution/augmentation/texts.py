@@ -4,13 +4,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Int, Num, PRNGKeyArray
 
 from leadline._checks import require_axes
 
 from .pipelines import require_probability, require_scale
 
-Tokens = Int[Array, " length"]
+Tokens = Num[Array, "..."]  #: (length,) whole numbers
 
 
 class TokenDropout(eqx.Module):

@@ -25,9 +25,9 @@ class TrainingSize(NamedTuple):
 
 
 def effective_training_size(
-    sizes: Sequence[int] | Num[np.ndarray, " s"],
-    errors: Float[Array | np.ndarray, "s repeats"],
-    reached: Float[Array | np.ndarray, " repeats"],
+    sizes: Sequence[int] | Num[np.ndarray, " _"],
+    errors: Float[Array | np.ndarray, "_ _"],
+    reached: Float[Array | np.ndarray, " _"],
     *,
     confidence: float = 0.95,
     draws: int = 1000,
@@ -88,7 +88,7 @@ def augmentation_worth(
     apply: Callable[[PyTree, Any], Any],
     params: PyTree,
     x: Num[Array | np.ndarray, "n ..."],
-    y: Num[Array | np.ndarray, "n ..."],
+    y: Num[Array | np.ndarray, "_ ..."],
     step: Step,
     *,
     loss: str | Loss = "cross-entropy",
@@ -136,9 +136,7 @@ def augmentation_worth(
 
 
 def _advice(worth: AugmentationWorth, rises: bool) -> str:
-    told = (
-        f"{worth.copies} copies of a row count as {worth.gain:.2g} rows for a mean loss (ρ = {worth.correlation:.2f})"
-    )
+    told = f"{worth.copies} copies count as {worth.gain:.2g} rows for the mean loss (ρ = {worth.correlation:.2f})"
     if worth.gain < 1.05 and not rises:
         return f"{told}: the network hardly notices these changes, so training on them would add little."
     if rises:
