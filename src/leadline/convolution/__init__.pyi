@@ -17,13 +17,19 @@ from .image_transformations import (
     zero_shifts as zero_shifts,
 )
 from .invariant_networks import ShiftInvariantNetwork as ShiftInvariantNetwork
-from .layer_kinds import ConvLayer as ConvLayer, PoolLayer as PoolLayer
-from .receptive_fields import (
-    StackNetwork as StackNetwork,
-    drawn_stack as drawn_stack,
+from .layers.block_kinds import (
+    DropoutLayer as DropoutLayer,
+    GlobalPool as GlobalPool,
+    Parallel as Parallel,
+    Residual as Residual,
+    UpLayer as UpLayer,
+)
+from .layers.conv_network import ConvNetwork as ConvNetwork
+from .layers.layer_kinds import ConvLayer as ConvLayer, DenseLayer as DenseLayer, PoolLayer as PoolLayer
+from .layers.receptive_fields import (
     gradient_field as gradient_field,
     measure_field as measure_field,
     receptive_field as receptive_field,
 )
+from .layers.stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs
 from .score_audits import audit_scores as audit_scores, usual_transformations as usual_transformations
-from .stack_calculator import shared_weight_counts as shared_weight_counts, stack_costs as stack_costs

@@ -1,17 +1,25 @@
 """Virtual examples: transformed copies of images under their old labels, how much they are worth, which to refuse."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, Shaped
 
 from leadline._checks import require, require_counts, require_rows
-from leadline.convolution import Transformation
 from leadline.data import generator
 from leadline.probability import binomial_interval
 
 Images = Float[np.ndarray, "_ _ _ ..."]  # (n, height, width, ...)
+
+
+class Transformation(Protocol):
+    """A named map of batches of images, such as `convolution.Transformation`."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, images: Images) -> Images: ...
 
 
 class VirtualExamples(NamedTuple):

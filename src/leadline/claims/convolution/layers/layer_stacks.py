@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import convolution, data, networks, sequences
-from leadline.convolution import ConvLayer, PoolLayer
-from leadline.convolution.layer_kinds import DenseLayer, GroupLayer, LocalLayer
-from leadline.convolution.receptive_fields import uniform_field_deviation
+from leadline.convolution import ConvLayer, ConvNetwork, DenseLayer, PoolLayer
+from leadline.convolution.layers.layer_kinds import GroupLayer, LocalLayer
+from leadline.convolution.layers.receptive_fields import uniform_field_deviation
 from leadline.evidence import Int, OneOf, close, exactly, frequency, instrument
 from leadline.presentation import figure
 
@@ -123,22 +123,23 @@ def receptive_field(
     layers = []
     for _ in range(depth):
         if pooling == "random" and rng.uniform() < 0.25:
-            layers.append(PoolLayer(2))
+            layers.append(PoolLayer(2, kind="mean"))
         else:
             k, d = int(rng.integers(2, widest + 1)), int(rng.integers(1, 3))
-            layers.append(ConvLayer(2, k, stride=int(rng.integers(1, 3)) if len(layers) < 3 else 1, dilation=d))
+            s = int(rng.integers(1, 3)) if len(layers) < 3 else 1
+            layers.append(ConvLayer(2, k, stride=s, dilation=d, bias=False))
     field, unit = convolution.receptive_field(layers), 1
     low, high = field.box(unit)
     side = high + field.jump + 1
-    net = convolution.drawn_stack(layers, 1, positive=True, key=key)
     image = jnp.ones((1, side, side))
+    net = jax.tree.map(jnp.abs, ConvNetwork(layers, image.shape, "identity", key=key))
     mass = convolution.gradient_field(net, image, (0, unit, unit))[0]
     for axis, name in ((0, "down"), (1, "across")):
         seen = convolution.measure_field(mass, axis)
         yield exactly([seen.first, seen.last], [low, high], f"first and last input with any gradient, {name}")
     taps = _reached(layers) + unit * field.jump
     yield exactly(np.flatnonzero(mass.sum(0)), taps, "inputs with any gradient: every tap that the dilations leave")
-    flat = convolution.StackNetwork([None if k is None else jnp.ones_like(k) for k in net.kernels], net.layers)
+    flat = jax.tree.map(jnp.ones_like, net)
     even = convolution.gradient_field(flat, image, (0, unit, unit))[0]
     spread, predicted = convolution.measure_field(even), uniform_field_deviation(layers)
     yield close(spread.deviation, predicted, "constant kernels: standard deviation of the gradient's mass", rtol=1e-10)

@@ -4,15 +4,16 @@ import pytest
 
 from leadline.convolution import (
     ConvLayer,
+    ConvNetwork,
+    DenseLayer,
     PoolLayer,
-    drawn_stack,
     gradient_field,
     measure_field,
     receptive_field,
     stack_costs,
 )
-from leadline.convolution.layer_kinds import DenseLayer, GroupLayer, LocalLayer, window_count
-from leadline.convolution.receptive_fields import uniform_field_deviation
+from leadline.convolution.layers.layer_kinds import GroupLayer, LocalLayer, window_count
+from leadline.convolution.layers.receptive_fields import uniform_field_deviation
 from leadline.sequences.delayed_recall import fit_recall
 
 
@@ -57,9 +58,9 @@ def test_a_convolution_behind_a_dense_layer_is_refused():
 
 
 def test_the_gradient_fills_the_box_of_the_formula():
-    layers = [ConvLayer(2, 3, stride=2, padding=1), PoolLayer(2), ConvLayer(1, 2, dilation=2)]
+    layers = [ConvLayer(2, 3, stride=2, padding=1), PoolLayer(2, kind="mean"), ConvLayer(1, 2, dilation=2)]
     field = receptive_field(layers)
-    net = drawn_stack(layers, 1, sides=1, positive=True, key=jax.random.key(0))
+    net = jax.tree.map(abs, ConvNetwork(layers, (1, 40), "identity", key=jax.random.key(0)))
     seen = measure_field(gradient_field(net, np.ones((1, 40)), (0, 2)))
     assert (seen.first, seen.last) == field.box(2)
 

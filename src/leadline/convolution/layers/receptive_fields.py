@@ -7,9 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from .layer_kinds import ConvLayer, PoolLayer, StackLayer, window_layers
+from .block_kinds import DropoutLayer, Layer, Parallel, Residual, UpLayer, Window
+from .layer_kinds import border
 
 
 class ReceptiveField(NamedTuple):
@@ -29,8 +30,10 @@ class ReceptiveField(NamedTuple):
         return index * self.jump - self.offset + (self.size - 1) / 2
 
 
-def receptive_field(layers: Sequence[StackLayer]) -> ReceptiveField:
+def receptive_field(layers: Sequence[Layer]) -> ReceptiveField:
     """r = 1 + Σ_l (k_l - 1) dil_l Π_{m<l} s_m along each axis; jump = Π s_l; offset = Σ_l pad_l Π_{m<l} s_m.
+
+    Of branches it is the box around all of theirs. Normalisations over positions are left out of account.
 
     >>> from leadline.convolution import ConvLayer, PoolLayer
     >>> receptive_field([ConvLayer(8, 3, padding=1), PoolLayer(2), ConvLayer(8, 3, padding=1)])
@@ -38,15 +41,38 @@ def receptive_field(layers: Sequence[StackLayer]) -> ReceptiveField:
     >>> receptive_field([ConvLayer(1, 2, dilation=2**level) for level in range(5)]).size
     32
     """
-    size, jump, offset = 1, 1, 0
-    for layer in window_layers(layers):
-        size += (layer.kernel - 1) * layer.dilation * jump
-        offset += layer.padding * jump
-        jump *= layer.stride
-    return ReceptiveField(size, jump, offset)
+    field = ReceptiveField(1, 1, 0)
+    for layer in layers:
+        field = _behind(field, layer)
+    return field
 
 
-def uniform_field_deviation(layers: Sequence[StackLayer]) -> float:
+def _behind(field: ReceptiveField, layer: Layer) -> ReceptiveField:
+    size, jump, offset = field
+    if isinstance(layer, Window):
+        grown = size + (layer.kernel - 1) * layer.dilation * jump
+        return ReceptiveField(grown, jump * layer.stride, offset + border(layer) * jump)
+    if isinstance(layer, UpLayer):
+        if jump % layer.factor:
+            raise ValueError(f"UpLayer by {layer.factor} stands behind a stride of {jump}, which it does not divide.")
+        fine = jump // layer.factor  # the last position of a block lies (factor - 1) fine steps behind its first
+        return ReceptiveField(size + (layer.factor - 1) * fine, fine, offset + (layer.factor - 1) * fine)
+    if isinstance(layer, Residual | Parallel):
+        branches = (layer.layers, ()) if isinstance(layer, Residual) else layer.branches
+        ends = []
+        for branch in branches:
+            behind = field
+            for each in branch:
+                behind = _behind(behind, each)
+            ends.append(behind)
+        jump, offset = max(end.jump for end in ends), max(end.offset for end in ends)
+        return ReceptiveField(max(end.size - end.offset for end in ends) + offset, jump, offset)
+    if isinstance(layer, DropoutLayer):
+        return field
+    raise ValueError(f"{type(layer).__name__} sees the whole input; give convolutions and poolings only.")
+
+
+def uniform_field_deviation(layers: Sequence[Window]) -> float:
     """Standard deviation, along an axis, of the gradient's mass where every kernel is constant and positive.
 
     The mass is then the distribution of a sum of independent uniform steps: σ² = Σ_l (k_l² - 1)/12 (dil_l Π_{m<l}
@@ -57,7 +83,7 @@ def uniform_field_deviation(layers: Sequence[StackLayer]) -> float:
     2.0
     """
     variance, jump = 0.0, 1
-    for layer in window_layers(layers):
+    for layer in layers:
         variance += (layer.kernel**2 - 1) / 12 * (layer.dilation * jump) ** 2
         jump *= layer.stride
     return float(np.sqrt(variance))
@@ -108,49 +134,3 @@ def measure_field(field: Float[np.ndarray, "..."], axis: int = -1) -> MeasuredFi
     seen, at = np.flatnonzero(mass), np.arange(len(mass))
     centre = float(mass @ at)
     return MeasuredField(int(seen[0]), int(seen[-1]), centre, float(np.sqrt(mass @ (at - centre) ** 2)))
-
-
-class StackNetwork(eqx.Module):
-    """A stack of convolutions and mean poolings as a linear function of one input (channels, *sides)."""
-
-    kernels: list[Array | None]
-    layers: tuple[ConvLayer | PoolLayer, ...] = eqx.field(static=True)
-
-    def __call__(self, x: Float[Array, "_ ..."]) -> Float[Array, "..."]:
-        sides = x.ndim - 1
-        for layer, kernel in zip(self.layers, self.kernels, strict=True):
-            groups = getattr(layer, "groups", 1)
-            if kernel is None:
-                groups = x.shape[0]
-                kernel = jnp.full((groups, 1, *[layer.kernel] * sides), layer.kernel**-sides, x.dtype)
-            x = jax.lax.conv_general_dilated(
-                x[None],
-                kernel,
-                [layer.stride] * sides,
-                [(layer.padding, layer.padding)] * sides,
-                rhs_dilation=[layer.dilation] * sides,
-                feature_group_count=groups,
-            )[0]
-        return x
-
-
-def drawn_stack(
-    layers: Sequence[StackLayer], channels: int, *, sides: int = 2, positive: bool = False, key: PRNGKeyArray
-) -> StackNetwork:
-    """The stack with Gaussian kernels, or (`positive`) their absolute values, so that no path cancels another.
-
-    >>> from leadline.convolution import ConvLayer, PoolLayer
-    >>> drawn_stack([ConvLayer(4, 3), PoolLayer(2)], 1, key=jax.random.key(0))(jnp.ones((1, 8, 8))).shape
-    (4, 3, 3)
-    """
-    kernels: list[Array | None] = []
-    windows = window_layers(layers)
-    for layer, k in zip(windows, jax.random.split(key, max(len(layers), 1)), strict=False):
-        if isinstance(layer, PoolLayer):
-            kernels.append(None)
-            continue
-        shape = (layer.channels, channels // layer.groups, *[layer.kernel] * sides)
-        kernel = jax.random.normal(k, shape) / np.sqrt(np.prod(shape[1:]))
-        kernels.append(jnp.abs(kernel) if positive else kernel)
-        channels = layer.channels
-    return StackNetwork(kernels, windows)

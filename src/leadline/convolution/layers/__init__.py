@@ -1,0 +1,1 @@
+"""Layers that share weights over positions: kinds, costs, receptive fields, and the network made of a list of them."""
