@@ -1,3 +1,3 @@
 """Convolution: layer stacks, receptive fields, equivariance."""
 
-SECTIONS = ("layers", "invariance")
+SECTIONS = ("layers", "invariance", "augmentation")

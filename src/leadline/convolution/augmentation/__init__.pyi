@@ -8,6 +8,7 @@ from .image_warps import (
     affine_warp as affine_warp,
     warp as warp,
 )
+from .jitter_limit import jitter_limit as jitter_limit
 from .label_transitions import LabelTransitions as LabelTransitions, label_transitions as label_transitions
 from .objectives import Augmented as Augmented, mixup as mixup, soft_cross_entropy as soft_cross_entropy
 from .pipelines import (
