@@ -1,5 +1,7 @@
 """Invariances that networks learn from copies: to backgrounds, and to shifts."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -84,7 +86,7 @@ def background_randomisation(key, correlation: Real(0.9, 1.0) = 0.95, epochs: In
     yield mean(np.array(seen) - right[0], 0.2, what, side="at least", confidence=0.95).as_empirical()
     what = "accuracy on new backgrounds: 32 training textures less those that go with the class"
     yield at_least((right[-1] - right[0]).min(), 0.0, what).as_empirical()
-    for index, (few, many) in enumerate(zip(BACKGROUNDS, BACKGROUNDS[1:], strict=False), 1):
+    for index, (few, many) in enumerate(itertools.pairwise(BACKGROUNDS), 1):
         what = f"accuracy on new backgrounds: {many} training textures less {few}, falls by no more than noise"
         yield mean(right[index + 1] - right[index], 0.0, what, side="at least").as_empirical()
         what = f"gradient on the background: {few} training textures less {many}, rises by no more than noise"
@@ -165,7 +167,7 @@ def dense_net_learns_shifts(key, epochs: Int(20, 80) = 40, width: Int(32, 256) =
     right = found[width]
     what = "dense network on centred images alone: accuracy on shifted ones, below one half"
     yield at_least(0.5, right[0].max(), what).as_empirical()
-    for index, (few, many) in enumerate(zip(SHIFTS, SHIFTS[1:], strict=False)):
+    for index, (few, many) in enumerate(itertools.pairwise(SHIFTS)):
         what = f"dense network: accuracy with {many} shifts less that with {few}, falls by no more than noise"
         yield mean(right[index + 1] - right[index], 0.0, what, side="at least").as_empirical()
     what = f"dense network, width {width}, 25 shifts: accuracy, within 5 points of the convolutional network"

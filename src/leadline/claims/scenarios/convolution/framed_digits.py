@@ -1,6 +1,8 @@
 """The digits in a frame of zeros, dense networks trained on random copies of them, and a convolutional one."""
 
+from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,21 +18,30 @@ SIDE = 12
 BATCH = 100
 
 
+class FramedDigits(NamedTuple):
+    """Images (n, 12, 12) and their labels, to train on and to test."""
+
+    train_images: np.ndarray
+    train_labels: np.ndarray
+    test_images: np.ndarray
+    test_labels: np.ndarray
+
+
 @cache
-def framed_digits() -> data.sources.digit_images.DigitsSplit:
+def framed_digits() -> FramedDigits:
     """The digits (n, 12, 12) in single precision, two pixels of zeros around: 1297 to train on, 500 to test."""
     train, train_labels, test, test_labels = data.digits_split()
 
     def framed(x):
         return np.pad(x.reshape(-1, 8, 8), ((0, 0), (2, 2), (2, 2))).astype(np.float32)
 
-    return type(data.digits_split())(framed(train), train_labels, framed(test), test_labels)
+    return FramedDigits(framed(train), train_labels, framed(test), test_labels)
 
 
 class Moved(eqx.Module):
     """The objective of cross-entropy on moved images: `move(key, image, state)`, with the state of each model."""
 
-    move: callable = eqx.field(static=True)
+    move: Callable = eqx.field(static=True)
     inference: bool = False
 
     def __call__(self, model, batch, key, state):
