@@ -10,6 +10,7 @@ SUITES = (
     "optimisation",
     "robustness",
     "regularisation",
+    "convolution",
     "startup",
     "scaling",
     "claims",

@@ -26,7 +26,8 @@ class Augmented(eqx.Module):
     `steps` are functions (key, example) → example. They act on the inputs of a pair (inputs, targets) before
     `objective` sees them, which is by default that of a `loss`; `where` says which array of a batch of another form is
     meant. With `mixup` > 0 pairs of rows are mixed afterwards (`mixup`); labels become rows of probabilities, so the
-    loss must take these, and no accuracy is measured on them. Validation in `fit` sees the rows as they are.
+    loss must take these, and no accuracy is measured on them; `classes` says how many there are where the model has a
+    state and takes more than an input. Validation in `fit` sees the rows as they are.
 
     >>> import numpy as np
     >>> from leadline import networks, training
@@ -44,6 +45,7 @@ class Augmented(eqx.Module):
     step: Pipeline
     objective: Objective
     mixing: float
+    classes: int | None
     where: Callable[[Any], Any] = eqx.field(static=True)
     inference: bool
 
@@ -53,6 +55,7 @@ class Augmented(eqx.Module):
         loss: str | Loss = "cross-entropy",
         objective: Objective | None = None,
         mixup: float = 0.0,
+        classes: int | None = None,
         where: Callable[[Any], Any] = _first,
     ):
         require_scale("Augmented", mixup=mixup)
@@ -64,6 +67,7 @@ class Augmented(eqx.Module):
         if mixup and where is not _first:
             raise ValueError("Augmented got mixup and a batch of its own form; give pairs (inputs, targets) for mixup.")
         self.step, self.objective, self.mixing, self.where = Pipeline(*steps), objective, mixup, where
+        self.classes = classes
         self.inference = False
 
     def __call__(self, model: PyTree, batch: Any, key: PRNGKeyArray | None, state: PyTree) -> tuple[Any, PyTree]:
@@ -78,7 +82,8 @@ class Augmented(eqx.Module):
         if self.mixing:
             inputs, targets = (jnp.asarray(part) for part in batch)
             if _are_labels(targets):
-                targets = jax.nn.one_hot(targets, output_shape(model, inputs[0]).shape[-1], dtype=inputs.dtype)
+                count = self.classes or output_shape(model, inputs[0]).shape[-1]
+                targets = jax.nn.one_hot(targets, count, dtype=inputs.dtype)
             batch = mixup(mixing, inputs, targets, self.mixing)
         return self.objective(model, batch, rest, state)
 

@@ -73,8 +73,9 @@ def augmentation_pipeline(key, strength: Real(0.2, 1.0) = 0.5, samples: Int(60, 
 
     @jax.jit
     def run(key):
-        made = [{n: (aug.augment(s, rows, key=key), rows) for n, s in group.items()} for group, rows in groups]
-        return {name: pair for group in made for name, pair in group.items()}
+        named = [(name, step, rows) for group, rows in groups for name, step in group.items()]
+        keys = jax.random.split(key, len(named))
+        return {n: (aug.augment(step, rows, key=k), rows) for k, (n, step, rows) in zip(keys, named, strict=True)}
 
     first, again, other = run(key), run(key), run(jax.random.fold_in(key, 1))
     shapes = [made.shape == rows.shape and made.dtype == rows.dtype for made, rows in first.values()]
