@@ -9,7 +9,6 @@ from .image_warps import (
     warp as warp,
 )
 from .kernel_smoother import jitter_limit as jitter_limit
-from .transition_matrices import LabelTransitions as LabelTransitions, label_transitions as label_transitions
 from .objectives import Augmented as Augmented, mixup as mixup, soft_cross_entropy as soft_cross_entropy
 from .pipelines import (
     ChannelsLast as ChannelsLast,
@@ -25,6 +24,7 @@ from .texts import (
     TokenMasking as TokenMasking,
     WordOrderNoise as WordOrderNoise,
 )
+from .transition_matrices import LabelTransitions as LabelTransitions, label_transitions as label_transitions
 from .worth import (
     AugmentationWorth as AugmentationWorth,
     augmentation_worth as augmentation_worth,
