@@ -11,6 +11,7 @@ SUITES = (
     "robustness",
     "regularisation",
     "scattering",
+    "convolution",
     "startup",
     "scaling",
     "claims",

@@ -241,6 +241,14 @@ MUTATIONS = [
     ("boosting", "regularisation.committees.boosting.adaboost", with_field("weights", 1.001)),
     ("boosting-training-error-bound", "regularisation.committees.boosting.adaboost", with_field("errors", 0.99)),
     ("train-eval-audit", "regularisation.modes.auditing._noise", lambda right: lambda *a: None),
+    ("jitter-is-ridge", "regularisation.noise.noise_penalties.input_noise_ridge", scaled(1.2)),
+    ("jitter-augmentation-smooths", "convolution.augmentation.kernel_smoother.jitter_limit", scaled(1.1)),
+    ("augmentation-effective-size", "convolution.augmentation.worth.effective_training_size", with_field("size", 1.01)),
+    (
+        "label-preservation",
+        "convolution.augmentation.transition_matrices.label_transitions",
+        with_field("exchanged", 0),
+    ),
     (
         "finite-group-convolution",
         "geometry.groups.group_convolutions.group_convolution",

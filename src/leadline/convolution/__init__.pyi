@@ -1,3 +1,4 @@
+from . import augmentation as augmentation
 from .algebra.algorithm_costs import AlgorithmTuner as AlgorithmTuner, layer_work as layer_work
 from .algebra.black_boxes import identify_convolution as identify_convolution
 from .algebra.continuous import (

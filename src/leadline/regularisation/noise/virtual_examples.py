@@ -1,7 +1,7 @@
 """Virtual examples: transformed copies of images under their old labels, how much they are worth, which to refuse."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, Shaped
@@ -13,6 +13,7 @@ from leadline.probability import binomial_interval
 Images = Float[np.ndarray, "_ _ _ ..."]  # (n, height, width, ...)
 
 
+@runtime_checkable
 class Transformation(Protocol):
     """A named map of batches of images, such as `convolution.Transformation`."""
 

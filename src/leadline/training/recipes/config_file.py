@@ -12,9 +12,10 @@ from typing import Any
 from leadline._files import reading
 from leadline._messages import BadInput, brief, reason, unknown
 
-from .settings import MODEL_KINDS, DataSettings, Recipe, RunSettings, TrainingSettings, types_of
+from .settings import MODEL_KINDS, AugmentationSettings, DataSettings, Recipe, RunSettings, TrainingSettings, types_of
 
-_TABLES = {"data": DataSettings, "model": None, "training": TrainingSettings, "run": RunSettings}
+_TABLES = {"data": DataSettings, "model": None, "training": TrainingSettings}
+_TABLES |= {"augmentation": AugmentationSettings, "run": RunSettings}
 _REQUIRED = ("data", "model", "training")
 _WORDS = {
     int: "a whole number",
@@ -88,6 +89,7 @@ class _Reader:
             model=self.settings("model", MODEL_KINDS[kind], model, of=f" of the kind {kind}"),
             training=self.settings("training", TrainingSettings, tables["training"]),
             run=self.settings("run", RunSettings, tables.get("run", {})),
+            augmentation=self.settings("augmentation", AugmentationSettings, tables.get("augmentation", {})),
             text=self.text,
         )
         self.consistent(recipe)
@@ -155,6 +157,8 @@ class _Reader:
             raise self.mistake("training", "patience", "patience needs data held out: set validation in [data].")
         if t.warmup >= t.epochs:
             raise self.mistake("training", "warmup", f"warmup = {t.warmup:g} must be less than epochs = {t.epochs}.")
+        if recipe.augmentation.mixup and t.loss != "cross-entropy":
+            raise self.mistake("augmentation", "mixup", 'mixup is for loss = "cross-entropy".')
         if t.smoothing and t.loss != "cross-entropy":
             raise self.mistake("training", "smoothing", 'smoothing is for loss = "cross-entropy".')
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 
 from leadline import data, learning, training
 from leadline._dependencies import source_digest
@@ -32,6 +32,7 @@ from ..metrics_file import METRICS
 from ..remembered import Task
 from .config_file import read_recipe
 from .devices import join_cluster, mesh_from_environment, shard_from_environment
+from .named_augmentations import augmented
 from .named_models import build_model
 from .named_optimisers import build_optimiser
 from .settings import Recipe, TrainingSettings
@@ -107,6 +108,13 @@ def train(
     loss = classification_loss(settings)
     modal = isinstance(model, WithState)
     how: dict[str, Any] = {"objective": ModalObjective(loss), "state": model.state} if modal else {"loss": loss}
+    if recipe.augmentation.used:
+        how = how | {
+            "objective": augmented(
+                recipe.augmentation, how.pop("objective", None), loss, seen[0].shape[1:], classes=len(sample.classes)
+            )
+        }
+        how.pop("loss", None)
     run = training.fit(
         model.network if modal else model,
         seen,
@@ -197,8 +205,9 @@ def classification_loss(settings: TrainingSettings) -> str | Loss:
     if settings.loss == "squared":
         return training.one_hot_squared_error
 
-    def smoothed(outputs: Float[Array, "batch k"], labels: Int[Array, " batch"]) -> Float[Array, " batch"]:
-        targets = jax.nn.one_hot(labels, outputs.shape[1], dtype=outputs.dtype)
+    def smoothed(outputs: Float[Array, "batch k"], labels: Num[Array, "batch ..."]) -> Float[Array, " batch"]:
+        mixed = labels.ndim == 2  # rows of probabilities, from mixup
+        targets = labels if mixed else jax.nn.one_hot(labels, outputs.shape[1], dtype=outputs.dtype)
         return optax.softmax_cross_entropy(outputs, optax.smooth_labels(targets, settings.smoothing))
 
     return smoothed

@@ -169,6 +169,32 @@ class TrainingSettings:
 
 
 @dataclass(frozen=True)
+class AugmentationSettings:
+    """[augmentation]: random changes of the training images, drawn anew at every step; 0 leaves one out.
+
+    `shift`, `elastic` and `cutout` are in pixels, `rotation` in degrees to either side, `flip` is the probability of
+    the left-right mirror image, `zoom` and `contrast` are relative, `brightness` and `noise` in units of the pixels.
+    `mixup` is the concentration of the mixing shares, Beta(a, a).
+    """
+
+    shift: int = setting(0, low=0, high=1024)
+    flip: float = setting(0.0, low=0, high=1)
+    rotation: float = setting(0.0, low=0, high=180)
+    zoom: float = setting(0.0, low=0, high=4)
+    elastic: float = setting(0.0, low=0, high=64)
+    brightness: float = setting(0.0, low=0, high=1)
+    contrast: float = setting(0.0, low=0, high=10)
+    noise: float = setting(0.0, low=0, high=10)
+    cutout: int = setting(0, low=0, high=1024)
+    mixup: float = setting(0.0, low=0, high=10)
+
+    @property
+    def used(self) -> bool:
+        """Whether any of them is above 0."""
+        return any(vars(self).values())
+
+
+@dataclass(frozen=True)
 class RunSettings:
     """[run]: where the results go and which checkpoints are kept; it does not change what comes out."""
 
@@ -185,6 +211,7 @@ class Recipe:
     model: ModelSettings
     training: TrainingSettings
     run: RunSettings = RunSettings()
+    augmentation: AugmentationSettings = AugmentationSettings()
     text: str = field(default="", compare=False, repr=False)
 
     @property
@@ -194,7 +221,7 @@ class Recipe:
 
     def values(self) -> dict[str, Any]:
         """Every setting that shapes the result, as "table.key": value. A path and [run] do not: data are verified."""
-        tables = {"data": self.data, "model": self.model, "training": self.training}
+        tables = {"data": self.data, "model": self.model, "training": self.training, "augmentation": self.augmentation}
         named = {f"{t}.{f.name}": getattr(s, f.name) for t, s in tables.items() for f in fields(s)}
         named.pop("data.path")
         return {"model.kind": self.kind} | named
@@ -212,7 +239,7 @@ class Recipe:
         ['[data]', 'name = "digits"', 'path = ""']
         """
         lines = []
-        for table in ("data", "model", "training", "run"):
+        for table in ("data", "model", "training", "augmentation", "run"):
             part = getattr(self, table)
             values = ({"kind": self.kind} if table == "model" else {}) | vars(part)
             lines += [f"[{table}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""]
