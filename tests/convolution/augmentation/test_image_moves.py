@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leadline.convolution.augmentation import Brightness, Contrast, Crop, Cutout, Flip, Noise, Shift, Threshold
-from leadline.convolution.image_transformations import shift_images
+from leadline.convolution.symmetry.image_transformations import shift_images
 
 IMAGE = jnp.asarray(np.random.default_rng(0).uniform(size=(2, 6, 5)), jnp.float32)
 KEYS = jax.random.split(jax.random.key(0), 200)

@@ -6,6 +6,7 @@ import numpy as np
 
 from leadline import convolution, data, kernels
 from leadline.convolution import augmentation as aug
+from leadline.convolution.symmetry.image_transformations import flips
 from leadline.evidence import Int, at_least, exactly, frequency, instrument
 from leadline.presentation import figure
 
@@ -37,7 +38,7 @@ def label_preservation(key, train: Int(700, 1000) = 900, reach: Int(8, 30) = 15,
     def scores(fit, images):
         return 10 * np.asarray(fit.predict(np.asarray(images).reshape(len(images), -1)))
 
-    turns, mirror = convolution.quarter_turns(), convolution.image_transformations.flips()[1]
+    turns, mirror = convolution.quarter_turns(), flips()[1]
     named = {t.name: aug.label_transitions(scores, fit, images, labels, t) for t in (turns[0], turns[2], mirror)}
     still, half, mirrored = named.values()
     yield exactly(len(still.becomes) + len(still.exchanged) + len(still.lost), 0, "identity: classes that are flagged")

@@ -16,7 +16,7 @@ from leadline.claims.scenarios.convolution.framed_digits import (
     scores,
 )
 from leadline.convolution import augmentation as aug
-from leadline.convolution.image_transformations import shift_images
+from leadline.convolution.symmetry.image_transformations import shift_images
 from leadline.evidence import Int, Real, at_least, claim, mean
 from leadline.presentation import figure
 

@@ -7,7 +7,7 @@ import numpy as np
 from leadline import data
 from leadline.convolution import augmentation as aug
 from leadline.convolution.augmentation.sounds import stretched
-from leadline.convolution.image_transformations import shift_images
+from leadline.convolution.symmetry.image_transformations import shift_images
 from leadline.evidence import Int, Real, at_least, at_most, exactly, frequency, method
 from leadline.learning.risk.bayes_risk import nearest_neighbours_mean
 from leadline.presentation import figure

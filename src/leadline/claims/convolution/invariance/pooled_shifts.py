@@ -3,7 +3,7 @@
 import numpy as np
 
 from leadline import convolution, data
-from leadline.convolution.smooth_images import draw_blobs
+from leadline.convolution.symmetry.smooth_images import draw_blobs
 from leadline.evidence import Int, OneOf, at_least, at_most, claim, close, erratum, exactly, mean
 from leadline.presentation import figure
 

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 
 from leadline import convolution, data, networks, training
-from leadline.curvature.operators.patch_convolutions import PatchConvolutions
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 Route = Literal["dense", "plain", "augmented", "p4"]
 ROUTES: tuple[Route, ...] = ("dense", "plain", "augmented", "p4")
@@ -61,7 +61,7 @@ def fitted(net: eqx.Module, x: np.ndarray, y: np.ndarray, num_steps: int, key: j
 def cross_entropy(net: Callable, batch: tuple[jax.Array, jax.Array], key, state):
     """The cross-entropy of each row; convolutions as products of patches, which CPUs differentiate faster."""
     images, labels = batch
-    scores = PatchConvolutions(lambda net, images: jax.vmap(net)(images))(net, images)
+    scores = CanonicalConvolutions(lambda net, images: jax.vmap(net)(images))(net, images)
     return optax.softmax_cross_entropy_with_integer_labels(scores, labels), state
 
 
