@@ -100,6 +100,4 @@ def test_a_layer_without_a_limit_is_refused_by_name(layer, name):
 
 def test_max_pooling_in_our_classifier_is_refused():
     with pytest.raises(ValueError, match="max pooling"):
-        iw.wide_kernel(
-            eqx.filter_eval_shape(ConvNetwork, pyramid((2, 4), 3), (1, 8, 8), key=KEY)
-        )
+        iw.wide_kernel(eqx.filter_eval_shape(ConvNetwork, pyramid((2, 4), 3), (1, 8, 8), key=KEY))
