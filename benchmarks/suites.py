@@ -5,6 +5,7 @@ from types import ModuleType
 
 SUITES = (
     "training",
+    "convolution",
     "kernels",
     "curvature",
     "optimisation",

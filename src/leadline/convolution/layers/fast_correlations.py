@@ -1,7 +1,7 @@
 """Correlations of a batch with a kernel whose derivatives are fast on CPUs: by patches, and by Winograd's algorithm.
 
-XLA's CPU compiler has fast code for a convolution in a layer's usual form outside of loops only: derivatives, and all
-convolutions inside a loop of training steps, fall back to a naive one. A matrix product is fast everywhere.
+XLA's CPU compiler has fast code for a convolution in a layer's usual form, but not for its derivatives by the kernel
+(and by the input, as JAX writes it), which take many times as long as a matrix product.
 """
 
 from collections.abc import Sequence

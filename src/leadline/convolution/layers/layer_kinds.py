@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
 
 from leadline.regularisation.layers.normalisation import Normalisation
 
 Shape = tuple[int, ...]
-Padding = int | Literal["same", "valid"]
-Pooling = Literal["max", "mean"]
+Padding = int | str  # a number, "same" or "valid"
+Pooling = str  # "max" or "mean"
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,3 @@
 """Convolutional layers and networks."""
 
-MODULES = ("layer_gradients", "layer_stacks", "published_networks")
+MODULES = ("layer_gradients", "layer_stacks", "random_layers", "published_networks")

@@ -95,8 +95,7 @@ def one_by_one_convolution(key, channels: Int(4, 64) = 32, narrow: Int(1, 32) = 
     def adds(layers):
         return convolution.stack_costs(layers, (channels, side, side)).multiply_adds / side**2
 
-    wide = [ConvLayer(channels, kernel, padding=kernel // 2)] if kernel % 2 else None
-    odd = kernel if wide else kernel + 1
+    odd = kernel if kernel % 2 else kernel + 1
     wide = [ConvLayer(channels, odd, padding="same")]
     yield exactly(adds(wide), odd**2 * channels**2, "multiplications a pixel of the wide layer")
     rows = np.unique(np.linspace(1, channels, 12).astype(int))
@@ -116,8 +115,12 @@ def conv_backward(key, side: Int(5, 9) = 7, channels: Int(1, 3) = 2, stride: Int
     For y = x * w, true convolution, the derivative by x correlates dy with w, and that by w correlates dy with x; a
     layer that correlates has the full convolution of dy with w for dx. The bias has the sum of dy.
 
+<<<<<<< HEAD
     $$\partial w_{m,n} = \sum_{i,j} \delta_{ij}\, x_{i-m,j-n}, \qquad
     \partial x_{i,j} = \sum_{m,n} \delta_{mn}\, w_{m-i,n-j}$$
+=======
+    $$dw_{m,n} = \sum_{i,j} \delta_{ij}\, x_{i-m,j-n}, \qquad dx_{i,j} = \sum_{m,n} \delta_{mn}\, w_{m-i,n-j}$$
+>>>>>>> nets
 
     Check: JAX's derivative of a layer with `stride` and `padding` is compared with the transposed matrix of the layer
     and with sums over positions; at stride 1, true convolution in all positions with both correlations.

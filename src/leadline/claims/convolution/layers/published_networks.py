@@ -1,5 +1,8 @@
 """Networks that have a name: without pooling, and with parallel fields."""
 
+from itertools import pairwise
+
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
@@ -25,7 +28,7 @@ def all_convolutional_network(key, first: Int(8, 128) = 96, second: Int(8, 256) 
     costs = convolution.stack_costs(layers, (3, side, side))
     widths = [3, *[first] * 3, *[second] * 5, 10]
     taps = [3] * 8 + [1]
-    by_hand = [b * (a * k * k + 1) for a, b, k in zip(widths, widths[1:], taps, strict=True)]
+    by_hand = [b * (a * k * k + 1) for (a, b), k in zip(pairwise(widths), taps, strict=True)]
     yield exactly([r.weights + r.biases for r in costs.rows[:-1]], by_hand, "parameters of the nine convolutions")
     whole = convolution.stack_costs(convolution.all_convolutional(), (3, 32, 32))
     yield exactly(sum(r.weights for r in whole.rows), 1_663_392, "weights with 96 and 192 channels")
@@ -77,8 +80,6 @@ def inception_block(key, channels: Int(8, 256) = 64, narrow: Int(1, 64) = 8):
     whole[:3, :, 2, 2] = one.weight[:, :, 0, 0]
     whole[3:] = np.einsum("orkl,rc->ockl", wide.weight, reduce.weight[:, :, 0, 0])
     single = ConvNetwork([ConvLayer(6, 5, padding="same", bias=False)], (4, 8, 8), "identity", dtype=float, key=key)
-    import equinox as eqx
-
     single = eqx.tree_at(lambda n: n.built[0].weight, single, jnp.asarray(whole))
     x = jnp.asarray(data.generator(key).normal(size=(4, 8, 8)))
     yield close(net.stages(x)[0], single(x), "the linear block, against one 5 x 5 convolution", atol=1e-10)
