@@ -58,6 +58,29 @@ def one_place(right):
 
 MUTATIONS = [
     # entry, function of the library, what goes wrong
+    (
+        "convolution-discrete",
+        "convolution.algebra.discrete.convolve",
+        lambda right: lambda f, h, *mode: right(f, h[::-1], *mode),
+    ),
+    ("conv-spectral-norm", "convolution.algebra.layer_spectra.layer_singular_values", scaled(1.001)),
+    (
+        "toeplitz-matrix",
+        "convolution.algebra.matrices.convolution_matrix",
+        lambda right: lambda h, *a: right(h[::-1], *a),
+    ),
+    ("fourier-transform", "convolution.algebra.continuous.fourier_transform", with_field("values", 1.001)),
+    ("image-filters", "convolution.algebra.image_filters.sobel_gradient", with_field("direction", -1)),
+    (
+        "centre-surround-filter",
+        "convolution.algebra.image_filters.frequency_response",
+        lambda right: lambda *a: right(*a) + 0.01,
+    ),
+    (
+        "transposed-convolution",
+        "convolution.algebra.transposed.overlap_counts",
+        lambda right: lambda k, s, n: right(k + 1, s, n)[:-1],
+    ),
     ("bayes-error", "regularisation.evaluation.nearest_neighbour_bracket.cover_hart_ceiling", scaled(0.7)),
     ("bias-variance-decomposition", "regularisation.evaluation.bias_variance.squared_terms", with_field("truth", 1.1)),
     ("u-shaped-risk-curve", "regularisation.evaluation.bias_variance.linear_terms", with_field("variance", 1.3)),

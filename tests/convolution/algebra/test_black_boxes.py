@@ -33,10 +33,9 @@ def test_others_are_told_why_not():
     affine = identify_convolution(lambda x: x + 1, 16, key=KEY)
     assert affine.verdict == "shift-equivariant, not linear"
     assert identify_convolution(lambda x: RNG.normal(size=16), 16, key=KEY).reason.endswith("called again")
-    assert "not finite" in identify_convolution(lambda x: x / 0 * 0, 16, key=KEY).reason
+    assert "not finite" in identify_convolution(lambda x: x + np.nan, 16, key=KEY).reason
 
 
-@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_zero_padding_keeps_the_kernel_inside():
     kernel = RNG.normal(size=(3, 3))
     found = identify_convolution(lambda x: ndimage.convolve(x, kernel, mode="constant"), (16, 16), key=KEY)

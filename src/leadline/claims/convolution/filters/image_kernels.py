@@ -86,7 +86,7 @@ def _gallery(filters):
 
 @method(sources=("penn",))
 def centre_surround_filter(
-    key, side: Int(64, 256) = 256, images: Int(4, 16) = 6, centre: Real(0.4, 1.5) = 0.5, ratio: Real(1.1, 3.0) = 1.6
+    key, side: Int(64, 256) = 256, images: Int(4, 16) = 6, centre: Real(0.4, 0.6) = 0.5, ratio: Real(1.1, 3.0) = 1.6
 ):
     r"""Centre minus surround.
 
