@@ -1,7 +1,7 @@
 """Transformations one after the other, some of the time, on a batch, and as a set of copies beside the originals."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -132,7 +132,7 @@ def augmented_copies(
     return Copies(made, labels[origin], origin)
 
 
-def require_probability(where: str, **probabilities: float) -> None:
+def require_probability(where: str, **probabilities: Any) -> None:
     """ValueError where a number is not between 0 and 1.
 
     >>> require_probability("Flip", probability=1.5)
@@ -144,7 +144,7 @@ def require_probability(where: str, **probabilities: float) -> None:
             raise ValueError(f"{where} got {name} = {value}; give a number between 0 and 1.")
 
 
-def require_scale(where: str, **scales: float) -> None:
+def require_scale(where: str, **scales: Any) -> None:
     """ValueError where a size is negative or not finite.
 
     >>> require_scale("Gain", decibels=-1.0)

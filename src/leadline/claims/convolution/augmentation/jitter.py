@@ -86,9 +86,9 @@ def jitter_augmentation_smooths(
     fits, limits = [], []
     for index, s in enumerate(scales):
         made = aug.augmented_copies(
-            aug.Noise(float(s)), x, y, copies, identity=False, key=jax.random.fold_in(key, index)
+            aug.Noise(float(s)), x[:, None], y, copies, identity=False, key=jax.random.fold_in(key, index)
         )
-        fits.append(_spline(made.examples, made.labels, grid, s)(grid))
+        fits.append(_spline(made.examples[:, 0], made.labels, grid, s)(grid))
         limits.append(aug.jitter_limit(x[:, None], y, grid[:, None], s))
     fits, limits = np.array(fits), np.array(limits)
     signal = np.sqrt(np.mean(np.sin(2 * np.pi * grid) ** 2))
