@@ -163,11 +163,11 @@ def _moves_figure(images: ImageMoves) -> Figure:
 def _layers_figure(layers: LayerSymmetries, room: float) -> Figure:
     """Defects of the layers, those of the outputs under the shift in the title."""
     shown = layers.layers if len(layers.layers) <= SHOWN else (*layers.layers[: SHOWN - 4], *layers.layers[-4:])
-    columns = ("shift", "away from the border", "mirror", "turn 90°")
+    columns = ("shift", "inside", "mirror", "turn")
     values = [[_shown(y, column, room) for column in columns] for y in shown]
     return figure.heatmap(
-        f"{_lost(layers, room)} (relative defect of each layer)",
-        "move of the image",
+        _lost(layers, room),
+        "move; inside: shift, away from the border",
         "",
         values=values,
         xs=list(columns),
@@ -178,7 +178,7 @@ def _layers_figure(layers: LayerSymmetries, room: float) -> Figure:
 
 
 def _shown(layer: LayerSymmetry, column: str, room: float) -> float | None:
-    picked = {"shift": layer.shifted, "away from the border": layer.inside, "mirror": layer.mirrored}
+    picked = {"shift": layer.shifted, "inside": layer.inside, "mirror": layer.mirrored}
     value = picked.get(column, layer.turned)
     return None if value is None else round(value, 2) if value > room else 0.0
 
