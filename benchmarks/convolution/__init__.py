@@ -1,49 +1,14 @@
-<<<<<<< HEAD
-"""Random rotations, zooms and shifts of a batch of images, against a loop of scipy.ndimage over them."""
-=======
-"""Convolution: a step of Adam on a network of 32 and 64 channels on images of 28 x 28, against PyTorch (oneDNN)."""
->>>>>>> nets
+"""Convolution: a training step against PyTorch (oneDNN), and warps of a batch of images against scipy.ndimage."""
 
 import numpy as np
 
 from ..harness.case import LEADLINE, Case, Inputs, Side, Work
 
-<<<<<<< HEAD
+RATE, BATCH, SAMPLES, EPOCHS = 1e-3, 128, 1280, 1
 IMAGES, SIDE = 512, 28
 
 
-def image_batch() -> Inputs:
-    """Images of noise, and an angle, a size and a shift for each."""
-    rng = np.random.default_rng(0)
-    return {
-        "images": rng.uniform(size=(IMAGES, SIDE, SIDE)).astype(np.float32),
-        "degrees": rng.uniform(-15, 15, IMAGES).astype(np.float32),
-        "zoom": rng.uniform(0.9, 1.1, IMAGES).astype(np.float32),
-        "shift": rng.uniform(-2, 2, (IMAGES, 2)).astype(np.float32),
-    }
-
-
-CASES = [
-    Case(
-        "affine warps of 512 images of 28 x 28, each by its own angle, size and shift",
-        (
-            Side(LEADLINE, "benchmarks.convolution.leadline_warps", "warps"),
-            Side("scipy.ndimage (loop)", "benchmarks.convolution.scipy_warps", "warps"),
-        ),
-        image_batch,
-        # Points near the corners of pixels: single precision of positions up to 28, and slopes up to 1.
-        tolerance=2e-4,
-        asked=5.0,
-        count=IMAGES,
-        # Every pixel is written once and read four times, with its two coordinates.
-        work=Work(bytes=4.0 * IMAGES * SIDE**2 * 7),
-        reason="four gathers of a pixel each, one element at a time; the rival interpolates in double precision and "
-        "spends as much again on the checks of every call.",
-=======
-RATE, BATCH, SAMPLES, EPOCHS = 1e-3, 128, 1280, 1
-
-
-def inputs() -> Inputs:
+def training_step() -> Inputs:
     """Random images, labels that mean nothing, He weights, and the rows of every batch, which `fit` draws alike."""
     import jax
 
@@ -62,6 +27,18 @@ def inputs() -> Inputs:
 _MULTIPLY_ADDS = 784 * 9 * 32 * 2 + 196 * 288 * 64 * 3 + 3136 * 10 * 3  # the first layer has no gradient of inputs
 _STEPS = EPOCHS * SAMPLES // BATCH
 
+
+def image_batch() -> Inputs:
+    """Images of noise, and an angle, a size and a shift for each."""
+    rng = np.random.default_rng(0)
+    return {
+        "images": rng.uniform(size=(IMAGES, SIDE, SIDE)).astype(np.float32),
+        "degrees": rng.uniform(-15, 15, IMAGES).astype(np.float32),
+        "zoom": rng.uniform(0.9, 1.1, IMAGES).astype(np.float32),
+        "shift": rng.uniform(-2, 2, (IMAGES, 2)).astype(np.float32),
+    }
+
+
 CASES = [
     Case(
         "Adam step, 32-64 convolutions on 28 x 28, batch 128",
@@ -70,13 +47,28 @@ CASES = [
             Side("PyTorch eager", "benchmarks.convolution.torch_network", "eager", "torch"),
             Side("PyTorch compiled", "benchmarks.convolution.torch_network", "compiled", "torch"),
         ),
-        inputs,
+        training_step,
         {},
         tolerance=1e-3,
         asked=1.2,
         count=_STEPS,
         work=Work(2 * BATCH * _MULTIPLY_ADDS * _STEPS, 0.0),
         reason="not yet measured on a quiet machine.",
->>>>>>> nets
-    )
+    ),
+    Case(
+        "affine warps of 512 images of 28 x 28, each by its own angle, size and shift",
+        (
+            Side(LEADLINE, "benchmarks.convolution.leadline_warps", "warps"),
+            Side("scipy.ndimage (loop)", "benchmarks.convolution.scipy_warps", "warps"),
+        ),
+        image_batch,
+        # Points near the corners of pixels: single precision of positions up to 28, and slopes up to 1.
+        tolerance=2e-4,
+        asked=5.0,
+        count=IMAGES,
+        # Every pixel is written once and read four times, with its two coordinates.
+        work=Work(bytes=4.0 * IMAGES * SIDE**2 * 7),
+        reason="four gathers of a pixel each, one element at a time; the rival interpolates in double precision and "
+        "spends as much again on the checks of every call.",
+    ),
 ]

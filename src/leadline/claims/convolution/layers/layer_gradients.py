@@ -115,12 +115,7 @@ def conv_backward(key, side: Int(5, 9) = 7, channels: Int(1, 3) = 2, stride: Int
     For y = x * w, true convolution, the derivative by x correlates dy with w, and that by w correlates dy with x; a
     layer that correlates has the full convolution of dy with w for dx. The bias has the sum of dy.
 
-<<<<<<< HEAD
-    $$\partial w_{m,n} = \sum_{i,j} \delta_{ij}\, x_{i-m,j-n}, \qquad
-    \partial x_{i,j} = \sum_{m,n} \delta_{mn}\, w_{m-i,n-j}$$
-=======
     $$dw_{m,n} = \sum_{i,j} \delta_{ij}\, x_{i-m,j-n}, \qquad dx_{i,j} = \sum_{m,n} \delta_{mn}\, w_{m-i,n-j}$$
->>>>>>> nets
 
     Check: JAX's derivative of a layer with `stride` and `padding` is compared with the transposed matrix of the layer
     and with sums over positions; at stride 1, true convolution in all positions with both correlations.
