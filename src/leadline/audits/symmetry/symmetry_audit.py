@@ -55,7 +55,7 @@ def layer_by_layer(key: PRNGKeyArray, say: Say, num_steps: int) -> Iterator[Comp
 
     say("defects of every layer")
     _, _, test, _ = framed_digits()
-    names = ("convolution 1", "convolution 2", "convolution 3", "scores")
+    names: tuple[str, ...] = ("convolution 1", "convolution 2", "convolution 3", "scores")
     turns = convolution.quarter_turns()[1:]
     measured = {}
     for route, group in (("p4", "p4"), ("plain", "p1")):

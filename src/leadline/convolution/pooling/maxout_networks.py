@@ -50,4 +50,6 @@ def _he(inputs: int, units: int, dtype: DTypeLike | None, key: PRNGKeyArray) -> 
     """An affine map with weights N(0, 2/inputs) and biases 0."""
     layer = eqx.nn.Linear(inputs, units, dtype=dtype, key=key)
     weight = jax.random.normal(key, layer.weight.shape, layer.weight.dtype) * np.sqrt(2 / inputs)
-    return eqx.tree_at(lambda y: (y.weight, y.bias), layer, (weight.astype(layer.weight.dtype), 0 * layer.bias))
+    return eqx.tree_at(
+        lambda y: (y.weight, y.bias), layer, (weight.astype(layer.weight.dtype), jnp.zeros(units, layer.weight.dtype))
+    )

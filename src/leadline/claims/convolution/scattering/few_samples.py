@@ -17,7 +17,7 @@ def scattering_classifier(key, shift: Int(1, 4) = 4, largest: Int(300, 1297) = 3
     Windowed scattering with a linear classifier needs few samples and stands shifts that it never saw; averaged over
     all positions it does not notice them at all, while on pixels a linear classifier fails.
 
-    $$\hat y(X) = \arg\max_k\ \langle w_k, S X \rangle + b_k$$
+    $$\hat y(X) = \mathrm{argmax}_k\, \langle w_k, S X \rangle + b_k$$
 
     Assumes: digits of 24 pixels in a frame of 32, so that shifts move no ink out; ridge regression of the classes on
     standardised features, its penalty chosen by leaving out one; the finding is empirical but for the invariance of
