@@ -55,12 +55,12 @@ def layer_by_layer(key: PRNGKeyArray, say: Say, num_steps: int) -> Iterator[Comp
 
     say("defects of every layer")
     _, _, test, _ = framed_digits()
-    names: tuple[str, ...] = ("convolution 1", "convolution 2", "convolution 3", "scores")
+    names = ("convolution 1", "convolution 2", "convolution 3", "scores")
     turns = convolution.quarter_turns()[1:]
     measured = {}
     for route, group in (("p4", "p4"), ("plain", "p1")):
         net = trained(route, num_steps)
-        stages = eqx.filter_jit(lambda x, net=net: dict(zip(names, jax.vmap(net.stages)(x), strict=True)))
+        stages: Any = eqx.filter_jit(lambda x, net=net: dict(zip(names, jax.vmap(net.stages)(x), strict=True)))
 
         def turned(maps: Any, k: int, group: Any = group) -> Any:
             one = convolution.turn_maps if group == "p4" else lambda _, m, k: convolution.turn_planes(m, k)
