@@ -7,22 +7,22 @@ from math import prod
 from leadline.regularisation.layers.dropout import check_rate
 from leadline.regularisation.layers.normalisation import Normalisation
 
-from .layer_kinds import ConvLayer, DenseLayer, GroupLayer, LocalLayer, Pooling, PoolLayer, Shape, check_pooling, scales
-
-
-class _Weightless:
-    def weights(self, shape: Shape) -> int:
-        return 0
-
-    def biases(self, shape: Shape) -> int:
-        return 0
-
-    def multiply_adds(self, shape: Shape) -> int:
-        return 0
+from .layer_kinds import (
+    ConvLayer,
+    DenseLayer,
+    GroupLayer,
+    LocalLayer,
+    Pooling,
+    PoolLayer,
+    Shape,
+    Weightless,
+    check_pooling,
+    scales,
+)
 
 
 @dataclass(frozen=True)
-class GlobalPool(_Weightless):
+class GlobalPool(Weightless):
     """The maximum or mean of each channel over all positions: (channels, *sides) to (channels,).
 
     >>> GlobalPool("max").output((32, 7, 7))
@@ -39,7 +39,7 @@ class GlobalPool(_Weightless):
 
 
 @dataclass(frozen=True)
-class DropoutLayer(_Weightless):
+class DropoutLayer(Weightless):
     """Sets each number to 0 with probability `rate` in training (`regularisation.Dropout`, inverted)."""
 
     rate: float

@@ -72,8 +72,21 @@ class LocalLayer(ConvLayer):
         return self.weights(shape)
 
 
+class Weightless:
+    """A layer without parameters and without multiplications."""
+
+    def weights(self, shape: Shape) -> int:
+        return 0
+
+    def biases(self, shape: Shape) -> int:
+        return 0
+
+    def multiply_adds(self, shape: Shape) -> int:
+        return 0
+
+
 @dataclass(frozen=True)
-class PoolLayer:
+class PoolLayer(Weightless):
     """Maximum or mean over windows of `kernel` positions every `stride` (`kernel` if not given), by channel."""
 
     kernel: int
@@ -96,15 +109,6 @@ class PoolLayer:
 
     def output(self, shape: Shape) -> Shape:
         return (shape[0], *(window_count(n, self) for n in shape[1:]))
-
-    def weights(self, shape: Shape) -> int:
-        return 0
-
-    def biases(self, shape: Shape) -> int:
-        return 0
-
-    def multiply_adds(self, shape: Shape) -> int:
-        return 0
 
 
 @dataclass(frozen=True)
