@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from studies.small_subjects import linear_subject
 
-from leadline.convolution import ConvLayer, ConvNetwork, DenseLayer, GlobalPool, PoolLayer
-from leadline.networks import ConvClassifier
+from leadline.convolution import ConvLayer, ConvNetwork, DenseLayer, GlobalPool, PoolLayer, pyramid
 from leadline.studies import as_subject
 from leadline.studies.instruments.sight import INSTRUMENT, interpret, measure
 
@@ -77,7 +76,8 @@ def test_a_specified_network_and_its_poolings_are_followed():
 
 
 def test_a_padded_network_sees_what_kernels_and_strides_say():
-    subject = as_subject(ConvClassifier(8, 8, 3, 2, dtype=float, key=jax.random.key(0)), images((8, 8), classes=3))
+    net = ConvNetwork(pyramid((2, 4), 3), (1, 8, 8), channels_last=True, dtype=float, key=jax.random.key(0))
+    subject = as_subject(net, images((8, 8), classes=3))
     found = measure(subject, jax.random.key(0))
     assert (found.field.size, found.field.jump) == ((8, 8), (2, 2))
     assert (found.field.first, found.field.last) == ((1, 1), (7, 7))  # i·jump - offset = 2·2 - 3, cut off at 7

@@ -72,7 +72,7 @@ def test_an_invariant_network_is_recognised_and_the_prediction_holds():
         convolution.GlobalPool(),
         convolution.DenseLayer(4),
     ]
-    net = convolution.ConvNetwork(layers, (1, 6, 6), channels_last=True, key=jax.random.key(0))
+    net = convolution.ConvNetwork(layers, (1, 8, 8), channels_last=True, key=jax.random.key(0))
     subject = as_subject(net, quadrants(40, 0), quadrants(24, 1))
     card = INSTRUMENT(subject)
     held = [c for c in card.finding.comparisons if c.what.endswith("relative change of the outputs")]
@@ -181,7 +181,9 @@ def test_weights_that_depend_on_the_place_are_found():
 
 
 def test_symmetric_kernels_mirror_and_turn_with_the_image():
-    net = convolution.ShiftInvariantNetwork((3, 3), 4, turning=True, key=jax.random.key(0))
+    turning = convolution.ConvLayer(3, 3, padding="same", wrap=True, turn=True)
+    layers = [turning, turning, convolution.GlobalPool(), convolution.DenseLayer(4)]
+    net = convolution.ConvNetwork(layers, (1, 8, 8), channels_last=True, key=jax.random.key(0))
     subject = as_subject(net, quadrants(40, 0), quadrants(24, 1))
     found = measure(subject, jax.random.key(0)).layers
     assert max(y.turned for y in found.layers) < 1e-5
