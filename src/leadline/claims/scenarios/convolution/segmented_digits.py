@@ -64,16 +64,15 @@ def segmenter(skips: bool) -> ConvNetwork:
 
 
 @eqx.filter_jit
-def decided(net: ConvNetwork, images: jax.Array | np.ndarray) -> jax.Array:
-    """The class (n, h, w) of every pixel of images (n, h, w): 1 is the digit."""
-    return jax.vmap(net)(jnp.asarray(images)[:, None]).argmax(1)
+def pixel_scores(net: ConvNetwork, images: jax.Array | np.ndarray) -> jax.Array:
+    """The scores (n, h, w, classes) of every pixel of images (n, h, w): class 1 is the digit."""
+    return jnp.moveaxis(jax.vmap(net)(jnp.asarray(images)[:, None]), 1, -1)
 
 
 def pixel_loss(net: ConvNetwork, images: jax.Array, masks: jax.Array, weights: jax.Array) -> jax.Array:
     """The mean over pixels of the cross-entropy times the weight of the pixel's class, over the mean weight."""
-    scores = jnp.moveaxis(jax.vmap(net)(images[:, None]), 1, -1)
     labels = masks.astype(int)
-    losses = optax.softmax_cross_entropy_with_integer_labels(scores, labels)
+    losses = optax.softmax_cross_entropy_with_integer_labels(pixel_scores(net, images), labels)
     return jnp.sum(weights[labels] * losses) / jnp.sum(weights[labels])
 
 
