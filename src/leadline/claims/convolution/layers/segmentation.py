@@ -23,11 +23,7 @@ from leadline.presentation import figure
 STRIDES = 2 ** (len(CHANNELS) - 1)
 
 
-@model(
-    sources=("penn", "cam"),
-    shows=("convolution.unet", "learning.intersection_over_union", "learning.dice"),
-    slow="about 4 seconds, the first time half a minute",
-)
+@model(sources=("penn", "cam"), shows=("convolution.unet", "learning.intersection_over_union", "learning.dice"))
 def segmentation_network(key, tested: Int(100, 500) = 500, over: Int(1, 3) = 2):
     r"""The U-Net: a label for every pixel.
 
