@@ -53,7 +53,7 @@ def _pasted(digits: np.ndarray, rng: np.random.Generator) -> Scenes:
     row, column = np.mgrid[:SIDE, :SIDE]
     waves = np.cos(2 * np.pi / wavelength * (row * np.cos(angle) + column * np.sin(angle)) + phase)
     stripes = 0.3 + contrast * waves + 0.05 * rng.normal(size=(n, SIDE, SIDE))
-    images = on_background(jnp.asarray(placed), masks, jnp.asarray(stripes))
+    images = jax.vmap(on_background)(jnp.asarray(placed), jnp.asarray(masks), jnp.asarray(stripes))
     return Scenes(np.asarray(images, np.float32), masks)
 
 
