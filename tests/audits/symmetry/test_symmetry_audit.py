@@ -8,6 +8,7 @@ from leadline.evidence import Comparison, Figure
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimised_as_for_users")
 def test_every_trial_of_a_small_audit_runs_and_its_exact_statements_hold():
     said = []
     trials = list(symmetry_trials(say=said.append, num_steps=20, sizes=(64, 128)))

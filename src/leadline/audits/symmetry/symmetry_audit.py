@@ -60,7 +60,7 @@ def layer_by_layer(key: PRNGKeyArray, say: Say, num_steps: int) -> Iterator[Comp
     measured = {}
     for route, group in (("p4", "p4"), ("plain", "p1")):
         net = trained(route, num_steps)
-        stages = eqx.filter_jit(lambda x, net=net: dict(zip(names, jax.vmap(net.stages)(x), strict=True)))
+        stages: Any = eqx.filter_jit(lambda x, net=net: dict(zip(names, jax.vmap(net.stages)(x), strict=True)))
 
         def turned(maps: Any, k: int, group: Any = group) -> Any:
             one = convolution.turn_maps if group == "p4" else lambda _, m, k: convolution.turn_planes(m, k)

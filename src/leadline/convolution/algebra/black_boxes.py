@@ -88,7 +88,7 @@ def identify_convolution(
         shifts = "it commutes with shifts" if equivariance <= tolerance else "shifts change it too"
         verdict = "shift-equivariant, not linear" if equivariance <= tolerance else "neither"
         return BlackBox(
-            verdict, f"T(ax + by) is off by {linearity:.2g}; {shifts}", linearity, equivariance, border=border
+            verdict, f"T(ax + by) is off by {linearity:.2g}; {shifts}", linearity, equivariance, border=border or 0
         )
     if border is None:
         reason = f"it is linear, but T(Sx) and S(Tx) differ by {equivariance:.2g}, also far from the border"

@@ -37,11 +37,11 @@ def integral_matrix(
     return kernel(outputs[:, None], nodes[None, :]) * weights
 
 
-def sampled_convolution(f: Samples, h: Samples, step: float) -> Samples:
-    """(f * h)(u) = ∫ f(t) h(u - t) dt from samples `step` apart: step · Σ_t f[t] h[u - t].
+def sampled_convolution(f: Samples, h: Samples, spacing: float) -> Samples:
+    """(f * h)(u) = ∫ f(t) h(u - t) dt from samples `spacing` apart: spacing · Σ_t f[t] h[u - t].
 
-    Output k belongs to u = t_f + t_h + k · step, where t_f and t_h are the places of the first samples. The error is
-    O(step²) for smooth functions that vanish at both ends, O(step) where they jump.
+    Output k belongs to u = t_f + t_h + k · spacing, where t_f and t_h are the places of the first samples. The error is
+    O(spacing²) for smooth functions that vanish at both ends, O(spacing) where they jump.
 
     >>> t = np.arange(-6.0, 6.0, 0.1)
     >>> bell = lambda t, variance: np.exp(-(t**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
@@ -50,7 +50,7 @@ def sampled_convolution(f: Samples, h: Samples, step: float) -> Samples:
     True
     """
     require("sampled_convolution", axes=1, f=f, h=h)
-    return _step("sampled_convolution", step) * convolve(f, h)
+    return _checked("sampled_convolution", spacing) * convolve(f, h)
 
 
 class Spectrum(NamedTuple):
@@ -60,11 +60,11 @@ class Spectrum(NamedTuple):
     values: Complex[Array | np.ndarray, " n"]
 
 
-def fourier_transform(samples: Samples, step: float, start: float = 0.0) -> Spectrum:
-    """(Ff)(u) = ∫ exp(-2πi t u) f(t) dt from samples at start + k · step, at the n frequencies of the DFT.
+def fourier_transform(samples: Samples, spacing: float, start: float = 0.0) -> Spectrum:
+    """(Ff)(u) = ∫ exp(-2πi t u) f(t) dt from samples at start + k · spacing, at the n frequencies of the DFT.
 
-    Ff(u_k) ≈ step · exp(-2πi start u_k) DFT[k] with u_k = k / (n step): this factor links the DFT, which knows neither
-    unit nor origin, with the integral. The exponent holds 2π, so that the inverse has no factor and
+    Ff(u_k) ≈ spacing · exp(-2πi start u_k) DFT[k] with u_k = k / (n spacing): this factor links the DFT, which knows
+    neither unit nor origin, with the integral. The exponent holds 2π, so that the inverse has no factor and
     F(f * h) = Ff · Fh.
 
     >>> t = np.arange(-8.0, 8.0, 0.125)
@@ -74,9 +74,9 @@ def fourier_transform(samples: Samples, step: float, start: float = 0.0) -> Spec
     """
     require("fourier_transform", axes=1, samples=samples)
     xp = namespace(samples)
-    step = _step("fourier_transform", step)
-    u = xp.fft.fftfreq(len(samples), step)
-    values = step * xp.exp(-2j * xp.pi * start * u) * xp.fft.fft(samples)
+    spacing = _checked("fourier_transform", spacing)
+    u = xp.fft.fftfreq(len(samples), spacing)
+    values = spacing * xp.exp(-2j * xp.pi * start * u) * xp.fft.fft(samples)
     return Spectrum(xp.fft.fftshift(u), xp.fft.fftshift(values))
 
 
@@ -90,12 +90,12 @@ def inverse_fourier_transform(spectrum: Spectrum, start: float = 0.0) -> Complex
     u, values = spectrum
     xp = namespace(values)
     if len(u) < 2:
-        raise ValueError("inverse_fourier_transform got one frequency, which does not tell the step; give two or more.")
-    width = (u[1] - u[0]) * len(u)  # 1 / step
+        raise ValueError("inverse_fourier_transform got one frequency, which tells no spacing; give two or more.")
+    width = (u[1] - u[0]) * len(u)  # 1 / spacing
     return width * xp.fft.ifft(xp.fft.ifftshift(values * xp.exp(2j * xp.pi * start * u)))
 
 
-def _step(function: str, step: float) -> float:
-    if not isinstance(step, jnp.ndarray) and not step > 0:
-        raise ValueError(f"{function} got a step of {step:g}; give the distance of two samples, above 0.")
-    return step
+def _checked(function: str, spacing: float) -> float:
+    if not isinstance(spacing, jnp.ndarray) and not spacing > 0:
+        raise ValueError(f"{function} got a spacing of {spacing:g}; give the distance of two samples, above 0.")
+    return spacing

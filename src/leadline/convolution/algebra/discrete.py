@@ -123,7 +123,7 @@ def fast_sides(sides: Sequence[int]) -> tuple[int, ...]:
     return tuple(next_fast_len(n, real=True) for n in sides)
 
 
-def _full(signal: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+def _full(signal: Any, kernel: Any) -> np.ndarray:
     """One scaled copy of the larger array for each entry of the smaller."""
     if signal.ndim == 1:
         return np.convolve(signal, kernel)
@@ -138,7 +138,7 @@ def _full(signal: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 def _full_in_jax(signal: Any, kernel: Any) -> Array:
     dtype = jnp.result_type(signal, kernel)
     padding = [(m - 1, m - 1) for m in np.shape(kernel)]
-    batch, filters = jnp.asarray(signal, dtype)[None, None], flip(jnp.asarray(kernel, dtype))[None, None]
+    batch, filters = jnp.asarray(signal, dtype)[None, None], jnp.asarray(flip(kernel), dtype)[None, None]
     return lax.conv_general_dilated(batch, filters, (1,) * np.ndim(kernel), padding)[0, 0]
 
 

@@ -51,7 +51,7 @@ class Crop(eqx.Module):
     padding: int
 
     def __init__(self, size: int | tuple[int, int], *, padding: int = 0):
-        self.size = (size, size) if isinstance(size, int) else tuple(size)
+        self.size = (size, size) if isinstance(size, int) else size
         self.padding = padding
         require_scale("Crop", padding=padding)
         if len(self.size) != 2 or min(self.size) < 1:

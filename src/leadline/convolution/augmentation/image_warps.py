@@ -129,8 +129,9 @@ class ElasticWarp(eqx.Module):
 
     def __call__(self, key: PRNGKeyArray, image: Image) -> Image:
         require_image("ElasticWarp", image)
-        down, right = self.strength * elastic_field(key, *image.shape[-2:], self.smoothness, image.dtype)
-        row, column = _grid(*image.shape[-2:], image.dtype)
+        height, width = image.shape[-2:]
+        down, right = self.strength * elastic_field(key, height, width, self.smoothness, image.dtype)
+        row, column = _grid(height, width, image.dtype)
         return warp(image, row + down, column + right, outside=self.outside)
 
 
@@ -164,11 +165,12 @@ class PerspectiveWarp(eqx.Module):
 
     def __call__(self, key: PRNGKeyArray, image: Image) -> Image:
         require_image("PerspectiveWarp", image)
-        ends = jnp.array(image.shape[-2:], image.dtype) - 1
+        height, width = image.shape[-2:]
+        ends = jnp.array([height, width], image.dtype) - 1
         corners = jnp.array([[0, 0], [0, 1], [1, 0], [1, 1]], image.dtype) * ends
         moved = corners + self.strength * ends * jax.random.uniform(key, (4, 2), image.dtype, -1.0, 1.0)
         matrix = homography(corners, moved)
-        row, column = _grid(*image.shape[-2:], image.dtype)
+        row, column = _grid(height, width, image.dtype)
         at = jnp.einsum("ij,jhw->ihw", matrix, jnp.stack([row, column, jnp.ones_like(row)]))
         return warp(image, at[0] / at[2], at[1] / at[2], outside=self.outside)
 

@@ -105,7 +105,9 @@ def _field(layers: tuple[Layer, ...]) -> ReceptiveField | None:
 
 
 def _note(layer: Layer, shape: Shape) -> str:
-    left = {n: unseen_positions(n, layer) for n in shape[1:]} if isinstance(layer, Window) else {}
+    if not isinstance(layer, Window):
+        return ""
+    left = {n: unseen_positions(n, layer) for n in shape[1:]}
     told = [f"the last {lost} of {n}" for n, lost in left.items() if lost]
     return f"stride {layer.stride} leaves {' and '.join(told)} positions unseen" if told else ""
 

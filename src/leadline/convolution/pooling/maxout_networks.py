@@ -49,5 +49,6 @@ class MaxoutNetwork(eqx.Module):
 def _he(inputs: int, units: int, dtype: DTypeLike | None, key: PRNGKeyArray) -> eqx.nn.Linear:
     """An affine map with weights N(0, 2/inputs) and biases 0."""
     layer = eqx.nn.Linear(inputs, units, dtype=dtype, key=key)
-    weight = jax.random.normal(key, layer.weight.shape, layer.weight.dtype) * np.sqrt(2 / inputs)
-    return eqx.tree_at(lambda y: (y.weight, y.bias), layer, (weight.astype(layer.weight.dtype), 0 * layer.bias))
+    kind = layer.weight.dtype
+    weight = (jax.random.normal(key, layer.weight.shape, kind) * np.sqrt(2 / inputs)).astype(kind)
+    return eqx.tree_at(lambda y: (y.weight, y.bias), layer, (weight, jnp.zeros(units, kind)))

@@ -79,8 +79,8 @@ def blur_pool(
         wide[axis] = (taps // 2, taps // 2)
         padded, side = jnp.pad(x, wide, mode=padding), x.shape[axis]
         parts = [lax.slice_in_dim(padded, k, k + side, stride, axis) for k in range(taps)]
-        x = sum(weight * part for weight, part in zip(binomial_taps(taps), parts, strict=True))
-    return jnp.asarray(x)
+        x = jnp.asarray(sum(weight * part for weight, part in zip(binomial_taps(taps), parts, strict=True)))
+    return x
 
 
 def binomial_taps(taps: int) -> list[float]:

@@ -106,10 +106,10 @@ class Scattering1D:
         start, end = spare // 2, spare // 2 + self.length
         for _ in range(self._halvings):
             start, end = (start + 1) // 2, (end + 1) // 2
-        ladder = [tuple(bank.scales.tolist()) for bank in self.banks]
-        order = {path: i for i, path in enumerate(_grouped_paths(*ladder, self.max_order))}
+        first, second = (tuple(bank.scales.tolist()) for bank in self.banks)
+        order = {path: i for i, path in enumerate(_grouped_paths(first, second, self.max_order))}
         places = tuple(order[path] for path in self.paths)
-        return _Plan(*ladder, self._halvings, start, end, places, self.max_order)
+        return _Plan(first, second, self._halvings, start, end, places, self.max_order)
 
 
 class _Plan(NamedTuple):

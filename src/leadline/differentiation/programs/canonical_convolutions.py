@@ -7,13 +7,14 @@ before and after, so that loops hold fast convolutions only, and a program is ha
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import ShapedArray
 from jax.extend import core
 from jax.interpreters import ad, batching, mlir
 from jaxtyping import Array
@@ -37,7 +38,7 @@ class CanonicalConvolutions(eqx.Module):
         return with_convolutions(self.function, fast_form, arguments)
 
 
-def fast_form(settings: dict[str, Any], x: Array, kernel: Array) -> Callable | None:
+def fast_form(settings: Mapping[str, Any], x: Array, kernel: Array) -> Callable | None:
     """The convolution as a function of (x, kernel, settings): canonical, by patches, or None where neither fits."""
     if _canonical_form(settings, x, kernel):
         return _canonical
@@ -61,12 +62,12 @@ def _fast_step(step: Step) -> Callable[..., list[Array]]:
     return run
 
 
-def _canonical_form(settings: dict[str, Any], x: Array, kernel: Array) -> Callable | None:
+def _canonical_form(settings: Mapping[str, Any], x: Array, kernel: Array) -> Callable | None:
     kinds = (x.dtype, kernel.dtype, settings["preferred_element_type"] or x.dtype)
     return _canonical if ungrouped(settings) and all(kind == jnp.float32 for kind in kinds) else None
 
 
-def _canonical(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
+def _canonical(x: Array, kernel: Array, settings: Mapping[str, Any]) -> Array:
     numbers = settings["dimension_numbers"]
     batch, feature, *space = numbers.lhs_spec
     out, into, *window = numbers.rhs_spec
@@ -106,7 +107,7 @@ def _batched(arguments: Any, axes: Any, **settings: Any) -> tuple[Array, int]:
 
 def _abstract(x: Any, kernel: Any, **settings: Any) -> Any:
     shape = jax.eval_shape(partial(_convolve, **settings), x, kernel)
-    return jax.core.ShapedArray(shape.shape, shape.dtype)
+    return ShapedArray(shape.shape, shape.dtype)
 
 
 _convolution = core.Primitive("canonical_convolution")

@@ -5,7 +5,7 @@ is run with its convolutions in another form by `with_convolutions`.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
 
@@ -64,18 +64,18 @@ def _run(jaxpr: Any, consts: Any, values: list, form: Callable) -> list:
     return [look(atom) for atom in jaxpr.outvars]
 
 
-def few_patches(settings: dict[str, Any], kernel_shape: tuple[int, ...]) -> bool:
+def few_patches(settings: Mapping[str, Any], kernel_shape: tuple[int, ...]) -> bool:
     """Whether a convolution is without groups, without gaps in its input, and its window of few positions."""
     window = math.prod(kernel_shape[axis] for axis in settings["dimension_numbers"].rhs_spec[2:])
     return ungrouped(settings) and all(d == 1 for d in settings["lhs_dilation"]) and window <= _LARGEST_WINDOW
 
 
-def ungrouped(settings: dict[str, Any]) -> bool:
+def ungrouped(settings: Mapping[str, Any]) -> bool:
     """Whether every input channel meets every output channel."""
     return settings["feature_group_count"] == settings["batch_group_count"] == 1
 
 
-def as_product(x: Array, kernel: Array, settings: dict[str, Any]) -> Array:
+def as_product(x: Array, kernel: Array, settings: Mapping[str, Any]) -> Array:
     """Σ_offsets patch(offset) · kernel[offset]: patches beside one another, then one matrix product."""
     numbers = settings["dimension_numbers"]
     batch, feature, *space = numbers.lhs_spec

@@ -116,7 +116,7 @@ def character_table(group: FiniteGroup) -> Complex[np.ndarray, "k classes"]:
     structure = np.zeros((count, count, count))  # [i, j, k]: ways to write the first element of class k as x y
     for k, z in enumerate(first):
         partner = group.table[group.inverses, z]  # y = x⁻¹ z
-        np.add.at(structure, (classes, classes[partner], k), 1)
+        np.add.at(structure[:, :, k], (classes, classes[partner]), 1)
     weights = np.random.default_rng(0).uniform(0.5, 1.5, count)
     mixed = np.tensordot(weights, structure, 1)  # [j, k]
     omega = np.linalg.eig(mixed)[1].T  # rows: |C_k| χ(C_k) / χ(e), up to a factor

@@ -162,7 +162,16 @@ def _feature_map(
         window = stride = [b // a for a, b in zip(at.jump, after.jump, strict=True)]
         pads = [(0, 0)] * len(window)
     return FeatureMap(
-        name, kind, before, slot, at, after, tuple(window), tuple(stride), tuple(map(tuple, pads)), step.settings
+        name,
+        kind,
+        before,
+        slot,
+        at,
+        after,
+        tuple(window),
+        tuple(stride),
+        tuple((low, high) for low, high in pads),
+        step.settings,
     )
 
 

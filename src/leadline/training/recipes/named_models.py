@@ -74,11 +74,12 @@ def _conv(s: Conv, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> e
         layers += [convolution.PoolLayer(2)] + [convolution.DropoutLayer(s.dropout)] * bool(s.dropout)
     layers += [convolution.GlobalPool(s.head)] if s.head != "dense" else []
     layers += [each for width in s.hidden for each in _dense_with_dropout(width, s.dropout)]
+    normalisation: Any = None if s.normalisation == "none" else s.normalisation
     made, state = eqx.nn.make_with_state(convolution.ConvNetwork)(
         [*layers, convolution.DenseLayer(classes)],
         (math.prod(colours), height, width),
         s.activation,
-        normalisation=None if s.normalisation == "none" else s.normalisation,
+        normalisation=normalisation,
         init=s.init,
         channels_last=True,
         dtype=_TYPE,

@@ -72,9 +72,14 @@ def background_randomisation(key, correlation: Real(0.9, 1.0) = 0.95, epochs: In
     states = [(jnp.asarray(known), jnp.array(1)) for known in textures]
     states += [(jnp.asarray(known), jnp.array(b)) for b in BACKGROUNDS for known in textures]
     nets = dense_networks(
-        np.concatenate(rows), np.tile(labels, 1 + SEEDS), _on_new_background, states, epochs=epochs,
-        rows=np.array(chosen), key=key,
-    )  # fmt: skip
+        np.concatenate(rows),
+        np.tile(labels, 1 + SEEDS),
+        _on_new_background,
+        states,
+        epochs=epochs,
+        rows=np.array(chosen),
+        key=key,
+    )
     test, names = split.test_images, split.test_labels
     new = _paste(test, _textures(rng, 64)[rng.integers(64, size=len(names))])
     seen = [accuracy(net, pasted[s], labels) for s, net in enumerate(nets[:SEEDS])]
@@ -100,15 +105,18 @@ def background_randomisation(key, correlation: Real(0.9, 1.0) = 0.95, epochs: In
     )
     panels = [
         figure.curves(
-            f"{name}: mean and range of {SEEDS} seeds", "training backgrounds", axis,
+            f"{name}: mean and range of {SEEDS} seeds",
+            "training backgrounds",
+            axis,
             points={"random backgrounds": _with_range(BACKGROUNDS, values[1:])},
-            rules={"textures of the class": ("y", float(values[0].mean()))}, log="x",
+            rules={"textures of the class": ("y", float(values[0].mean()))},
+            log="x",
         )
         for name, axis, values in (
             ("accuracy on new backgrounds", "accuracy", right),
             ("gradient on the background", "share of |gradient|", mass),
         )
-    ]  # fmt: skip
+    ]
     yield figure.beside(title, *panels)
 
 

@@ -25,7 +25,7 @@ def invariance_range_match(key, angles: OneOf("3", "6") = "3", epochs: Int(20, 6
     little fails on what is met, too much costs capacity and, where the rotation tells something (6 and 9), it costs
     information. Where the label is the orientation, full rotation leaves only a guess.
 
-    $$a^*(b) = \arg\min_a \mathrm{err}(a, b) \approx b$$
+    $$a^*(b) = \mathrm{argmin}_a \mathrm{err}(a, b) \approx b$$
 
     Check: Digits in a frame of 12 x 12, dense networks with 64 units in two layers, 3 seeds, angles uniform in ±a and
     ±b from 0, 60, 180 degrees (or six from 0 to 180); four draws of each test digit. The toy task: which quarter turn

@@ -79,7 +79,7 @@ def max_pooling_backward(
     entries are largest, a rule must choose: the first of them, or all in equal shares; either keeps the sum. Behind a
     ReLU such ties are common: every window of values that are all at most zero is one.
 
-    $$\frac{\partial L}{\partial x_p} = \sum_{w :\, p \in \arg\max w} \frac{\partial L}{\partial y_w}$$
+    $$\frac{\partial L}{\partial x_p} = \sum_{w :\, p \in \mathrm{argmax}\, w} \frac{\partial L}{\partial y_w}$$
 
     Check: Noise, where no two values are equal, against automatic and finite differences; small integers, where many
     are, against JAX's own choice; ties of digits behind a random 3 × 3 layer with ReLU are counted.

@@ -179,8 +179,6 @@ def weight_sharing_gradient(key, side: Int(4, 12) = 8, channels: Int(1, 4) = 2):
     copies = jax.grad(untied)(jnp.broadcast_to(w[0], windows.shape))
     shared = jax.grad(lambda w: jnp.sum(jnp.sin(_outputs(x, w, 1, 0))))(w)[0]
     yield close(shared, copies.sum(0), "derivative of the kernel, against the sum over its copies", atol=1e-12)
-    largest = float(jnp.abs(copies).max(0).min())
-    yield at_least(largest, 0.0, "every tap has a position that contributes", strict=True)
     by_tap = np.asarray(copies)[:, 0].reshape(n, n, 3, 3)
     pictures = [(f"tap {k}, {m}", by_tap[:, :, k, m]) for k in range(3) for m in range(3)]
     title = f"{n * n} positions each add their share to the 9 taps of channel 1"

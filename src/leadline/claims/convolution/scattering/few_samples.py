@@ -17,11 +17,11 @@ def scattering_classifier(key, shift: Int(1, 4) = 4, largest: Int(300, 1297) = 3
     Windowed scattering with a linear classifier needs few samples and stands shifts that it never saw; averaged over
     all positions it does not notice them at all, while on pixels a linear classifier fails.
 
-    $$\hat y(X) = \arg\max_k\ \langle w_k, S X \rangle + b_k$$
+    $$\hat y(X) = \mathrm{argmax}_k\, \langle w_k, S X \rangle + b_k$$
 
     Assumes: digits of 24 pixels in a frame of 32, so that shifts move no ink out; ridge regression of the classes on
-    standardised features, its penalty chosen by leaving out one; the finding is empirical but for the invariance of
-    the global coefficients.
+    standardised features, its penalty chosen by leaving out one, on pixels or logistic regression, whichever is right
+    more often; the finding is empirical but for the invariance of the global coefficients.
 
     Check: Five random splits; each test image clean, and shifted at random by up to `shift` pixels.
     """
@@ -45,9 +45,10 @@ def scattering_classifier(key, shift: Int(1, 4) = 4, largest: Int(300, 1297) = 3
         test = order[-_TEST:]
         for name, rows in features.items():
             for i, n in enumerate(sizes):
-                probe = _linear_classifier(rows["clean"][order[:n]], labels[order[:n]])
+                makers = (_ridge, _logistic) if name == "pixels" else (_ridge,)
+                probes = [make(rows["clean"][order[:n]], labels[order[:n]]) for make in makers]
                 for kind, asked in rows.items():
-                    found[name, kind][i, split] = probe.score(asked[test], labels[test])
+                    found[name, kind][i, split] = max(probe.score(asked[test], labels[test]) for probe in probes)
     gain = (found["windowed", "clean"] - found["pixels", "clean"])[0].mean()
     what = "100 samples: accuracy of windowed scattering minus that of pixels, mean of 5 splits"
     yield at_least(gain, 0.03, what).as_empirical()
@@ -78,12 +79,18 @@ def _framed_digits(rng, count):
     return np.pad(large, ((0, 0), (4, 4), (4, 4))).astype(np.float32), labels[chosen]
 
 
-def _linear_classifier(rows, labels):
+def _ridge(rows, labels):
     from sklearn.linear_model import RidgeClassifierCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     return make_pipeline(StandardScaler(), RidgeClassifierCV(np.geomspace(1e-2, 1e6, 17))).fit(rows, labels)
+
+
+def _logistic(rows, labels):
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=500).fit(rows, labels)
 
 
 def _flat(x):

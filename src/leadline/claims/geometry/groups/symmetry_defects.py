@@ -71,7 +71,7 @@ def symmetry_defect(key, nodes: Int(3, 5) = 5, features: Int(1, 8) = 3):
         return y[jnp.argsort(p)]  # Pᵀ y, where (Py)_i = y_{p(i)}
 
     def conjugated(back):
-        """f(X) against back(P, f(PX)), as the two printed forms of equivariance have it."""
+        """f(X) against back(P, f(PX)), in the two ways in which texts write equivariance."""
         moved = jax.vmap(lambda p: back(p, attention(rows(p, x))))(jnp.asarray(every))
         return float(jnp.abs(moved - attention(x)).max() / jnp.abs(attention(x)).max())
 

@@ -1,7 +1,7 @@
 """Digits enlarged to 20x20 and rotated by any angle, and the four networks that meet them; remembered."""
 
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -99,7 +99,7 @@ def rotated_digits(copies: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray,
     return train, np.tile(y, copies), rotated_in_groups(test, angles[-1]), test_labels
 
 
-def trained_on_rotations(route: Literal["plain", "p4"], num_steps: int, seed: int = 0) -> eqx.Module:
+def trained_on_rotations(route: Literal["plain", "p4"], num_steps: int, seed: int = 0) -> Any:
     """A network of about 14 100 weights (`turned_digits.untrained`) that saw digits at all angles."""
     return training.remembered(_rotation_training, untrained(route, seed), route=route, num_steps=num_steps, seed=seed)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -36,7 +36,7 @@ def untrained(route: Route, seed: int = 0) -> eqx.Module:
 
 
 @cache
-def trained(route: Route, num_steps: int = 400, seed: int = 0, images: int = 1297) -> eqx.Module:
+def trained(route: Route, num_steps: int = 400, seed: int = 0, images: int = 1297) -> Any:
     """After so many steps of Adam in batches of 64 on upright digits; "augmented" sees all four quarter turns."""
     options = {"route": route, "num_steps": num_steps, "seed": seed, "images": images}
     return training.remembered(_training, untrained(route, seed), **options)
