@@ -351,6 +351,9 @@ MUTATIONS = [
         lambda right: lambda u, steepness, **k: right(u, steepness**2, **k),
     ),
     ("scattering-classifier", "convolution.scattering.scattering_network.global_scattering", one_place),
+    ("cnn-classifier", "convolution.layers.receptive_fields.receptive_field", with_field("size", 2)),
+    ("feature-hierarchy", "kernels.features.gabor_fits.fit_gabor", with_field("explained", -1)),
+    ("segmentation-network", "learning.classification.overlaps.intersection_over_union", scaled(1.001)),
 ]
 
 

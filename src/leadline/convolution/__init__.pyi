@@ -51,6 +51,7 @@ from .layers.block_kinds import (
     UpLayer as UpLayer,
 )
 from .layers.conv_network import ConvNetwork as ConvNetwork
+from .layers.feature_pictures import maximise_responses as maximise_responses, top_patches as top_patches
 from .layers.layer_kinds import ConvLayer as ConvLayer, DenseLayer as DenseLayer, PoolLayer as PoolLayer
 from .layers.published_stacks import (
     all_convolutional as all_convolutional,

@@ -27,6 +27,7 @@ from .classification.metrics import (
     root_mean_square_error as root_mean_square_error,
     top_k_error as top_k_error,
 )
+from .classification.overlaps import dice as dice, intersection_over_union as intersection_over_union
 from .classification.softmax_loss import (
     binary_cross_entropy as binary_cross_entropy,
     cross_entropy as cross_entropy,

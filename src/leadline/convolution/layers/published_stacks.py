@@ -81,12 +81,12 @@ def inception(one: int, three: tuple[int, int], five: tuple[int, int], pool: int
     )
 
 
-def unet(classes: int, channels: Sequence[int] = (16, 32, 64), *, kernel: int = 3) -> list[Layer]:
+def unet(classes: int, channels: Sequence[int] = (16, 32, 64), *, kernel: int = 3, skips: bool = True) -> list[Layer]:
     """A U-Net (Ronneberger et al. 2015): scores of `classes` for every position of an image, a signal or a volume.
 
     At each of the `channels` but the last: two convolutions, whose output goes on twice, once as it is and once
     through pooling, the deeper levels and upsampling; both together go through two more convolutions. With L levels
-    the sides must be multiples of 2^(L-1).
+    the sides must be multiples of 2^(L-1). Without `skips` only the deeper levels go on: an encoder and a decoder.
 
     >>> from leadline.convolution import stack_costs
     >>> stack_costs(unet(3, (4, 8)), (1, 16, 16)).rows[-1].shape
@@ -94,12 +94,12 @@ def unet(classes: int, channels: Sequence[int] = (16, 32, 64), *, kernel: int = 
     """
     if not channels:
         raise ValueError("unet got no channels; give the number at each level, the finest first.")
-    return [*_level(tuple(channels), kernel), ConvLayer(classes, 1)]
+    return [*_level(tuple(channels), kernel, skips), ConvLayer(classes, 1)]
 
 
-def _level(channels: tuple[int, ...], kernel: int) -> list[Layer]:
+def _level(channels: tuple[int, ...], kernel: int, skips: bool) -> list[Layer]:
     pair: list[Layer] = [ConvLayer(channels[0], kernel, padding="same")] * 2
     if len(channels) == 1:
         return pair
-    below: list[Layer] = [PoolLayer(2), *_level(channels[1:], kernel), UpLayer(channels[0])]
-    return [*pair, Parallel([(), below]), *pair]
+    below: list[Layer] = [PoolLayer(2), *_level(channels[1:], kernel, skips), UpLayer(channels[0])]
+    return [*pair, Parallel([(), below]), *pair] if skips else [*pair, *below, *pair]

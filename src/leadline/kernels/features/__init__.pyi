@@ -12,6 +12,7 @@ from .gabor import (
     gabor_features as gabor_features,
     gabor_filter as gabor_filter,
 )
+from .gabor_fits import fit_gabor as fit_gabor
 from .kernel_targets import alignment as alignment
 from .monomials import (
     monomial_features as monomial_features,
