@@ -3,6 +3,7 @@
 from functools import cached_property
 
 from leadline.bayes.last_layers import LastLayer
+from leadline.curvature.operators.dense_operator import DenseOperator
 from leadline.curvature.operators.operator import Operator
 from leadline.curvature.sharpness.sharpness_measures import ScaledHessian
 from leadline.curvature.spectra.lanczos import Eigenpairs
@@ -100,7 +101,7 @@ class SharedQuantities:
             return curvature.top(self.iterated_hessian, wanted, max_steps=steps, tolerance=1e-4, basis=held)
 
     @cached_property
-    def iterated_hessian(self) -> Operator | ScaledHessian:
+    def iterated_hessian(self) -> Operator | DenseOperator | ScaledHessian:
         """`hessian` for Lanczos' method: dense where it is small, else T H T with T = 1.
 
         So one compiled program serves this and the Hessian that is scaled by the weights.

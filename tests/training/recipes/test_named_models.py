@@ -16,7 +16,7 @@ def shapes(settings, shape):
 @pytest.mark.parametrize("shape", [(8, 8), (32, 32, 3)])
 @pytest.mark.parametrize(
     "settings",
-    [Mlp(hidden=(4,)), Residual(width=4, depth=2), Dense(growth=2, depth=2), Conv(channels=2), Linear()],
+    [Mlp(hidden=(4,)), Residual(width=4, depth=2), Dense(growth=2, depth=2), Conv(channels=(2,)), Linear()],
     ids=lambda s: type(s).__name__,
 )
 def test_every_kind_gives_a_score_for_each_class_in_32_bits(settings, shape):
