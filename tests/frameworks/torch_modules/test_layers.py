@@ -11,6 +11,8 @@ from torch import nn
 
 from leadline import as_apply
 
+pytestmark = pytest.mark.slow  # four minutes of tracing and compiling
+
 
 class Family(nn.Module):
     """Every layer, or function, on the same input; the outputs by name."""
@@ -176,7 +178,7 @@ def test_convolutions_and_their_transposes(axes):
     check(Family(**layers), torch.randn(2, 4, *(6, 5, 7)[:axes]))
 
 
-@pytest.mark.parametrize("axes", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("axes", [1, 2, 3])
 def test_poolings(axes):
     largest, mean = getattr(nn, f"MaxPool{axes}d"), getattr(nn, f"AvgPool{axes}d")
     small, small_max = getattr(nn, f"AdaptiveAvgPool{axes}d"), getattr(nn, f"AdaptiveMaxPool{axes}d")
