@@ -70,8 +70,9 @@ def _bounds(size: int) -> np.ndarray:
 
 
 def _grid(size: int, bounds: np.ndarray) -> np.ndarray:
-    places = np.linspace(*bounds[0], 5)
-    waves, widths = np.geomspace(*bounds[2], 7), np.geomspace(*bounds[4], 4)
+    low, high = bounds.T
+    places = np.linspace(low[0], high[0], 5)
+    waves, widths = np.geomspace(low[2], high[2], 7), np.geomspace(low[4], high[4], 4)
     return np.array(list(product(places, places, waves, np.arange(12) * np.pi / 12, widths, (0.5, 1.0))))
 
 
