@@ -191,3 +191,16 @@ def test_the_bracket_of_two_linear_classes_closes_at_the_exact_distance():
     np.testing.assert_allclose(found.certified, exact, rtol=1e-4)
     assert half_radius(eps, found.above) == pytest.approx(0.65)
     assert half_radius(eps, np.ones(4)) is None
+
+
+def test_a_network_may_compute_in_another_precision_than_its_inputs(line, points):
+    def mixed(params, x):
+        return linear(params, x.astype(np.float64))
+
+    x = points.astype(np.float32)
+    labels = np.asarray(linear(line, points)).argmax(1)
+    found = robustness.pgd(mixed, line, x, labels, 0.5, num_steps=10)
+    fooled = robustness.deepfool(mixed, line, x)
+    assert found.inputs.dtype == fooled.inputs.dtype == np.float32
+    exact = robustness.deepfool(linear, line, points)
+    np.testing.assert_allclose(fooled.lengths, exact.lengths, rtol=1e-4)

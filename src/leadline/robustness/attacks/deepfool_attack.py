@@ -86,7 +86,7 @@ def _walk(apply, params, x, p, overshoot, max_steps, box) -> DeepFooled:
         k = jnp.argmin(reach, axis=1)
         tiny = jnp.finfo(f.dtype).eps * jnp.abs(f).max(axis=1) / jnp.where(own[rows, k], 1, steep[rows, k])
         length = jnp.where(jnp.isfinite(reach[rows, k]), reach[rows, k] + tiny, 0)
-        return length[:, None] * steepest_direction(slopes[rows, k], p)
+        return (length[:, None] * steepest_direction(slopes[rows, k], p)).astype(eta.dtype)
 
     def fooled(eta: Array) -> Array:
         return jnp.argmax(apply(params, reached(eta, 1 + overshoot)), axis=1) != decided

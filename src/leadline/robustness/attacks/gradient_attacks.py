@@ -184,7 +184,8 @@ def _ascend(apply, params, x, labels, eps, step, key, box, p, steps, starts, los
         eta = (at - x).reshape(len(x), -1) + step[:, None] * steepest_direction(slope, p)
         return (clipped(onto(eta, eps, p)), kept, kept_fooled | fooled, kept_value, highest), highest
 
-    lowest = jnp.full(len(x), -jnp.inf, x.dtype)
+    kind = jax.eval_shape(apply, params, x).dtype  # of the scores: a network may compute in another than its inputs'
+    lowest = jnp.full(len(x), -jnp.inf, kind)
     first = (clipped(eta), x, jnp.zeros(len(x), bool), lowest, lowest)
     # one look more than there are steps: the last step is taken in vain, and the program has one pass, not two
     (_, kept, fooled, values, _), path = jax.lax.scan(ascend, first, None, length=steps + 1)
