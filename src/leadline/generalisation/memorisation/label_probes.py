@@ -71,12 +71,13 @@ def _fit(apply, params, criterion, x, y, rate, steps) -> tuple[Array, Array | No
         return RowLosses(rows, aux=right), total + late * rows
 
     late = jnp.arange(steps) >= steps // 2
+    row = jax.eval_shape(lambda p: criterion(apply(p, x), y), params)  # in the precision in which the network computes
     ran = scan_steps(
         losses,
         params,
         optax.adam(rate),
         late,
-        state=jnp.zeros(len(x), jnp.result_type(*jax.tree.leaves(params))),
+        state=jnp.zeros(row.shape, row.dtype),
         measure=lambda seen: (seen.loss, seen.rows.aux),
     )
     return *ran.measured, ran.state / jnp.sum(late)
