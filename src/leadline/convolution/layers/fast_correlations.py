@@ -5,14 +5,14 @@ XLA's CPU compiler has fast code for a convolution in a layer's usual form, but 
 """
 
 from collections.abc import Sequence
-from itertools import product
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-_LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
+from leadline.differentiation.programs.patch_convolutions import LARGEST_WINDOW, window_parts
+
 _FEWEST_CHANNELS = 8  # input channels from which Winograd's sums are less work than what they save
 
 Pads = Sequence[tuple[int, int]]
@@ -31,7 +31,7 @@ def fast_correlation(
     taps = kernel.shape[:-2]
     if taps == (3, 3) and stride == dilation == 1 and x.shape[-1] >= _FEWEST_CHANNELS:
         return winograd_correlation(x, kernel, pads)
-    if np.prod(taps) <= _LARGEST_WINDOW:
+    if np.prod(taps) <= LARGEST_WINDOW:
         return patch_correlation(x, kernel, stride, dilation, pads)
     return None
 
@@ -40,14 +40,9 @@ def patch_correlation(
     x: Float[Array, "*_ channels"], kernel: Float[Array, "*_ channels out"], stride: int, dilation: int, pads: Pads
 ) -> Float[Array, "*_ out"]:
     """y[i] = Σ_t x[s i + d t - pad] · w[t]: the windows beside one another (im2col), times the kernel as a matrix."""
-    x = jnp.pad(x, (*pads, (0, 0)))
-    counts = [(n - dilation * (k - 1) - 1) // stride + 1 for n, k in zip(x.shape[:-1], kernel.shape[:-2], strict=True)]
-    patches = []
-    for offset in product(*map(range, kernel.shape[:-2])):
-        starts = [dilation * o for o in offset]
-        cut = [slice(a, a + (c - 1) * stride + 1, stride) for a, c in zip(starts, counts, strict=True)]
-        patches.append(x[*cut])
-    return _product(jnp.concatenate(patches, axis=-1), kernel.reshape(-1, kernel.shape[-1]))
+    taps = kernel.shape[:-2]
+    parts = window_parts(x[None], taps, [stride] * len(taps), pads, [dilation] * len(taps))
+    return _product(jnp.concatenate(parts, axis=-1)[0], kernel.reshape(-1, kernel.shape[-1]))
 
 
 def _product(x: Float[Array, "*_ in"], matrix: Float[Array, "in out"]) -> Float[Array, "*_ out"]:

@@ -17,7 +17,7 @@ from jaxtyping import Array
 
 from .traced_program import NESTED_CALLS, any_equation, equation_runner, nested_program
 
-_LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
+LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
 
 
 def with_convolutions(function: Callable, form: Callable[..., Callable | None], arguments: tuple) -> Any:
@@ -67,7 +67,7 @@ def _run(jaxpr: Any, consts: Any, values: list, form: Callable) -> list:
 def few_patches(settings: Mapping[str, Any], kernel_shape: tuple[int, ...]) -> bool:
     """Whether a convolution is without groups, without gaps in its input, and its window of few positions."""
     window = math.prod(kernel_shape[axis] for axis in settings["dimension_numbers"].rhs_spec[2:])
-    return ungrouped(settings) and all(d == 1 for d in settings["lhs_dilation"]) and window <= _LARGEST_WINDOW
+    return ungrouped(settings) and all(d == 1 for d in settings["lhs_dilation"]) and window <= LARGEST_WINDOW
 
 
 def ungrouped(settings: Mapping[str, Any]) -> bool:
