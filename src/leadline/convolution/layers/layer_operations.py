@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
-from .fast_correlations import fast_correlation
+from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
+
 from .layer_kinds import ConvLayer, Pooling, PoolLayer, border, window_count
 
 
@@ -35,7 +36,7 @@ def correlate_windows(
 
 @partial(jax.custom_jvp, nondiff_argnums=(2, 3, 4, 5))
 def _correlation(x: Array, kernel: Array, stride: int, dilation: int, groups: int, pad: int) -> Array:
-    """As the primitive that readers of a traced network know; its derivatives are those of the fast forms."""
+    """As the primitive that readers of a traced network know; its derivatives are in the form that is fast on CPUs."""
     sides = x.ndim - 1
     space = "DHW"[-sides:]
     return jax.lax.conv_general_dilated(
@@ -54,10 +55,7 @@ def _correlation_tangent(
     stride: int, dilation: int, groups: int, pad: int, primals: tuple[Array, Array], tangents: tuple[Any, Any]
 ) -> tuple[Array, Array]:
     def form(x: Array, kernel: Array) -> Array:
-        found = None
-        if groups == 1 and jax.default_backend() == "cpu":
-            found = fast_correlation(x, kernel, stride, dilation, [(pad, pad)] * (x.ndim - 1))
-        return _correlation.__wrapped__(x, kernel, stride, dilation, groups, pad) if found is None else found
+        return CanonicalConvolutions(_correlation.__wrapped__)(x, kernel, stride, dilation, groups, pad)
 
     (x, kernel), (dx, dkernel) = primals, tangents
     if isinstance(dx, SymbolicZero):
