@@ -93,12 +93,12 @@ def test_every_outcome_has_its_sentence(linear):
         found._replace(stable=1.1 * top),
         found._replace(stable=0.5 * top),
         found._replace(stable=None, critical=False, least=-top),
+        found._replace(stable=None, critical=True, least=-top),
         found._replace(largest=-found.largest[::-1]),
     ]
     meanings = [INSTRUMENT.interpret(f, subject) for f in told]
-    for meaning, words in zip(
-        meanings, ("stable", "edge of stability", "unstable", "saddle", "no minimum"), strict=True
-    ):
+    expected = ("stable", "edge of stability", "unstable", "not convex", "saddle", "no minimum")
+    for meaning, words in zip(meanings, expected, strict=True):
         assert words in meaning.sentence
         assert 0 <= meaning.weight <= 1
     assert "not a critical point" in meanings[3].sentence
