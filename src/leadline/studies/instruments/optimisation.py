@@ -216,8 +216,8 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     seen = np.concatenate([np.ravel(v) for _, *values in (*lines.values(), *points.values()) for v in values])
     change = found.run.losses[:, -1].mean() / found.loss - 1
     yield figure.curves(
-        f"{t[-1]:.0f} more steps of {found.step:.3g} with batches of {found.batch} change the loss of {found.rows} "
-        f"rows by {change:+.1%}",
+        f"{t[-1]:.0f} more steps of {found.step:.3g} with batches of {found.batch} from {found.rows} rows change their "
+        f"loss by {change:+.1%}",
         "steps from now",
         "training loss",
         lines=lines,
