@@ -45,11 +45,7 @@ def test_a_linear_model_has_its_closed_forms(found, softmax):
     right = x[:, :3].argmax(axis=1) == softmax.test.targets
     gaps = -np.sort(-x[right, :3], axis=1)
     gap = gaps[:, 0] - gaps[:, 1]
-    np.testing.assert_allclose(found.head.exact, gap / math.sqrt(2), rtol=1e-5)
-    np.testing.assert_allclose(found.head.deepfool, gap / math.sqrt(2), rtol=1e-4)
-    np.testing.assert_allclose(found.head.certified_box, gap / 2, rtol=1e-4)
     np.testing.assert_allclose(found.lipschitz_radii, gap / math.sqrt(2), rtol=1e-3)
-    assert found.head.whole
     assert found.rows == right.sum()
     assert found.where == "test"
     attack = np.minimum(found.deepfool_radii, found.pgd_radii)
