@@ -164,7 +164,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     if found.unused:
         names = ", ".join(found.unused[:3]) + (", ..." if len(found.unused) > 3 else "")
         told = f"{found.unused_parameters} of {found.parameters} parameters have no effect on the output"
-        if subject.selected:
+        if subject.selected and found.unused_parameters < found.parameters:
             return Meaning(f"{told} that was chosen ({names}): they serve the others, or nothing.", 0.25)
         return Meaning(
             f"{told} ({names}).",
