@@ -156,7 +156,7 @@ def _shares(found: Measured) -> Figure:
 
 
 def _short(names: list[str]) -> list[str]:
-    shorter = [name.removesuffix(".weight") for name in names]
+    shorter = [name.removesuffix(".weight").removesuffix(".kernel") for name in names]
     return shorter if len(set(shorter)) == len(shorter) else names
 
 

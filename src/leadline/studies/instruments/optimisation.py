@@ -265,7 +265,9 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         return Meaning(words, 0.75, advice, change=1 - limit / found.step, rests_on="step size, 2/L")
     ends = found.progress.losses[:, -1]
     change = float(ends.mean() / found.loss - 1)
-    spread = ends.std(ddof=1) / np.sqrt(RUNS) / found.loss
+    finite = bool(np.isfinite(ends).all())
+    spread = float(ends.std(ddof=1) / np.sqrt(RUNS) / found.loss) if finite else 0.0
+    raised = f"by {change:.0%}" if finite else "without end"
     if found.step_known and found.step < limit / 50 and found.segment.drop > 0:
         words = f"{constants}; the step {found.step:.3g} uses {found.step / limit:.1%} of that, so training is slow."
         advice = (
@@ -287,12 +289,12 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     if change > 0.1 + 3 * spread and not found.step_known:
         words = (
             f"{constants}; plain SGD with step 1/L = {found.step:.3g} and batches of {found.batch} would not "
-            f"stay here: its noise raises the loss by {change:.0%}."
+            f"stay here: its noise raises the loss {raised}."
         )
         return Meaning(words, 0.25)
     if change > 0.1 + 3 * spread:
         words = (
-            f"At step {found.step:.3g} and batch {found.batch} noise drives the loss up, by {change:.0%} in "
+            f"At step {found.step:.3g} and batch {found.batch} noise drives the loss up, {raised} in "
             f"{found.progress.steps[-1]:.0f} steps: it is above what this point can hold."
         )
         advice = f"Lower the step or raise the batch to stay this low ({critical})."
@@ -307,7 +309,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         return Meaning(words, 0.5, advice, change=1 - found.critical_batch / found.batch)
     words = (
         f"{constants}; {found.progress.steps[-1]:.0f} more steps of {found.step:.3g} by plain SGD change the loss by "
-        f"{change:+.0%}. "
+        f"{change:+.0%} (±{3 * spread:.0%}, {RUNS} runs). "
     )
     if not np.isfinite(found.critical_batch):
         words += "The gradient cannot be told from its noise: only larger batches or smaller steps get lower."
