@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leadline.convolution import ConvNetwork, pyramid
-from leadline.networks import ResidualNetwork
+from leadline.networks import MLP, ResidualNetwork
 from leadline.studies.instruments import anatomy
 from leadline.studies.subject_making import as_subject
 
@@ -88,6 +88,24 @@ def test_what_came_out_decides_what_is_said(linear):
     found = anatomy.measure(linear, linear.key("anatomy"))._replace(spectral_norm=None)
     assert "say little" in anatomy.interpret(found._replace(lipschitz_upper=1e4), linear).sentence
     assert anatomy.interpret(found, linear).weight == 0.2
+
+
+def test_weights_of_outputs_that_were_not_chosen_are_no_mistake():
+    params = {"a": jnp.ones((4, 3)), "b": jnp.ones((4, 2))}
+    subject = as_subject((lambda p, x: (x @ p["a"], x @ p["b"]), params), classes((4,)), select=0)
+    card = anatomy.INSTRUMENT(subject)
+    assert card["unused_parameters"] == 8
+    assert "that was chosen" in card.meaning.sentence
+    assert not card.tells
+
+
+def test_the_product_of_norms_is_a_line_that_ends_above_the_stretch_that_was_found():
+    net = MLP((4, 6, 3), "tanh", dtype=float, key=jax.random.key(0))
+    card = anatomy.INSTRUMENT(as_subject(net, classes((4,))))
+    first, last = card["reached"].values()
+    assert first == pytest.approx(np.linalg.norm(net.layers[0].weight, 2), rel=1e-6)
+    assert last == pytest.approx(card["lipschitz_upper"])
+    assert card["lipschitz_lower"] <= last
 
 
 def test_of_integer_inputs_no_stretch_is_known():

@@ -61,7 +61,7 @@ def test_memory_limits_too_and_the_sentence_says_which_did():
     budget = Budget(memory="2GiB", costs=SLOW)
     assert budget.room == 2 * 2**30 - 1e9
     assert budget.count("curvature", "Lanczos vectors", 100, bytes=4e7) == 16
-    assert budget.left_out == ("16 of 100 Lanczos vectors: the memory of 2 GiB allows no more",)
+    assert budget.left_out == ("made do with 16 of 100 Lanczos vectors: the memory of 2 GiB allows no more",)
     assert not budget.fits("curvature", "the Fisher spectrum", bytes=1e10)
     assert budget.left_out[1] == "left out the Fisher spectrum: the memory of 2 GiB does not allow it"
     budget.begin()

@@ -93,12 +93,12 @@ def test_every_outcome_has_its_sentence(linear):
         found._replace(stable=1.1 * top),
         found._replace(stable=0.5 * top),
         found._replace(stable=None, critical=False, least=-top),
+        found._replace(stable=None, critical=True, least=-top),
         found._replace(largest=-found.largest[::-1]),
     ]
     meanings = [INSTRUMENT.interpret(f, subject) for f in told]
-    for meaning, words in zip(
-        meanings, ("stable", "edge of stability", "unstable", "saddle", "no minimum"), strict=True
-    ):
+    expected = ("stable", "edge of stability", "unstable", "not convex", "saddle", "no minimum")
+    for meaning, words in zip(meanings, expected, strict=True):
         assert words in meaning.sentence
         assert 0 <= meaning.weight <= 1
     assert "not a critical point" in meanings[3].sentence
@@ -143,6 +143,7 @@ def test_the_rank_and_the_effective_dimension_of_the_fisher_matrix_are_within_th
 def test_a_budget_that_is_too_small_cuts_rows_products_and_vectors_and_the_card_says_so():
     net = networks.MLP((4, 60, 20, 3), key=jax.random.key(3))
     subject = as_subject(net, TRAIN)
+    subject.budget.restore(PassCosts(1e-6, 3e-6, 1e4, 1e5, 1e8), 2**30)  # however busy the machine is
     whole = INSTRUMENT(subject)
     assert whole.left_out == ()
     assert whole.sizes["rows"] == 90

@@ -62,6 +62,13 @@ def test_pytorch_tensors_and_loaders_are_taken():
         as_subject(NET, (x.to("meta"), y))
 
 
+def test_a_pytorch_network_given_in_training_mode_is_studied_in_evaluation_mode_and_the_report_says_so():
+    torch = pytest.importorskip("torch")
+    layers = torch.nn.Linear(X.shape[1], 3), torch.nn.Dropout(0.5)
+    told = [as_subject(torch.nn.Sequential(*layers).train(mode), (X, Y)).taken for mode in (True, False)]
+    assert told == ["evaluation mode (it was given in training mode)", ""]
+
+
 def test_texts_are_labels_in_sorted_order_and_their_names_are_kept():
     names = np.array(["cat", "ant", "bee"])
     subject = as_subject(NET, (X, names[Y]), (X, list(names[Y])))

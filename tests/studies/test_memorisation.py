@@ -62,9 +62,14 @@ def test_the_effect_of_leaving_a_row_out_is_that_of_fitting_the_head_anew(subjec
     assert i.actual[0] == pytest.approx(fitted(everything != i.removed[0]) - fitted(everything), abs=1e-4)
 
 
+def test_one_shuffle_of_the_labels_has_about_the_loss_of_all_of_them(subject, found):
+    order = np.random.default_rng(0).permutation(90)
+    spread = subject.losses(subject.train._replace(targets=subject.train.targets[order])).std() / 90**0.5
+    assert abs(found.shuffled_loss - found.shuffled_expected) < 4 * spread
+
+
 def test_what_theory_says_of_it_holds(subject, found):
     verdicts = {c.what: str(c.verdict) for c in compare(found, subject)}
-    assert verdicts["training loss with shuffled labels, mean of all shuffles"] == "holds"
     assert verdicts["distance to the nearest training row: test rows, training rows"] == "holds"
     assert verdicts["effect of leaving rows out, by one Newton step: error as a share"] == "holds"
 
@@ -159,8 +164,8 @@ def test_without_time_for_ten_epochs_the_order_is_left_out(subject):
 def test_shuffled_targets_that_come_as_easily_are_remarked(subject, found):
     own, shuffled = found.trial.own, found.trial.shuffled
     swapped = found.trial._replace(own=shuffled, shuffled=own, own_after=None)
-    assert "finds no rule that the true targets follow" in interpret(found._replace(trial=swapped), subject).sentence
-    assert "finds no rule" not in interpret(found, subject).sentence
+    assert "no sign of a rule" in interpret(found._replace(trial=swapped), subject).sentence
+    assert "no sign of a rule" not in interpret(found, subject).sentence
 
 
 def test_test_rows_from_elsewhere_are_told(subject, found):

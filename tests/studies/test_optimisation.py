@@ -139,7 +139,7 @@ def test_meaning_depends_on_the_outcome(card, monkeypatch):
     assert "right already" in said(-0.5).sentence
     assert "only larger batches" in said(0.0, critical_batch=np.inf, critical_low=0.0, critical_high=np.inf).sentence
     assert "drives the loss up" in said(0.5).sentence
-    assert said(0.0, critical_low=8.0, critical_batch=20.0, critical_high=90.0).weight == 0.3
+    assert said(0.0, critical_low=8.0, critical_batch=20.0, critical_high=90.0).weight == 0.25
     exceeded = {"critical_batch": 2.0, "critical_low": 1.0, "critical_high": 3.0}
     assert "no longer matters" in said(0.0, **exceeded).sentence
     assert "Use batches of about 2" in said(0.0, **exceeded).advice

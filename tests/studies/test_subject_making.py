@@ -126,7 +126,7 @@ X, Y = TRAIN
         (NET, (X, 0 * Y), {}, "Every training label is 0"),
         (NET, (X[:10], Y[:10]), {}, "There are 10 training rows; a study needs 20"),
         (NET, (X, Y[:50]), {}, "one row per example"),
-        (NET, (X.astype(str), Y), {}, "convert them to numbers"),
+        (NET, (X.astype(str), Y), {}, "convert them to real numbers"),
         (NET, X, {}, "must be a pair"),
         (NET, TRAIN, {"loss": "hinge"}, "no loss called 'hinge'"),
         (NET, (X, X), {}, "gives 3 numbers per row and the targets have 4"),

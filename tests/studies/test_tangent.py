@@ -88,7 +88,7 @@ def test_a_linear_softmax_model_trains_as_its_eigenvalues_say_and_never_drifts(l
 def test_the_card_of_a_linear_model_fails_nowhere(linear):
     subject, found = linear
     comparisons = list(INSTRUMENT.compare(found, subject))
-    assert len(comparisons) >= 5
+    assert len(comparisons) >= 3
     assert not any(str(c.verdict) == "fails" for c in comparisons)
     assert "linear in its parameters" in INSTRUMENT.interpret(found, subject).sentence
     assert len(list(INSTRUMENT.draw(found, subject))) == 2
@@ -173,6 +173,6 @@ def test_every_outcome_has_its_sentence(wide):
     meanings = [INSTRUMENT.interpret(f, subject) for f in told]
     assert len({m.sentence for m in meanings}) == len(told)
     assert all(0 <= m.weight <= 1 for m in meanings)
-    assert "no more than shuffled" in meanings[2].sentence
+    assert "no more than with shuffled" in meanings[2].sentence
     assert "diverges" in meanings[3].sentence
     next(iter(INSTRUMENT.draw(found._replace(trial_distance=np.inf), subject)))

@@ -71,8 +71,8 @@ class Choice(NamedTuple):
             return ""
         if not self.taken:
             return f"left out {self.what}: {self.limit} does not allow it"
-        verb = "looked at " if self.what.endswith("rows") else ""
-        return f"{verb}{self.taken:,} of {self.most:,} {self.what}: {self.limit} allows no more"
+        verb = "looked at" if self.what.endswith("rows") else "made do with"
+        return f"{verb} {self.taken:,} of {self.most:,} {self.what}: {self.limit} allows no more"
 
 
 class Budget:
@@ -211,8 +211,8 @@ class Budget:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The choices since `begin()`: how many were taken of what."""
-        return {what: choice.taken for what, choice in self.choices.items()}
+        """The choices since `begin()`: how many were taken of what there can be many of."""
+        return {what: choice.taken for what, choice in self.choices.items() if choice.most > 1}
 
     def _noted(self, choice: Choice) -> int:
         self.choices[choice.what] = choice

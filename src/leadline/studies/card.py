@@ -58,13 +58,16 @@ class Card:
         return {str(word): words.count(word) for word in (*Verdict, UNCONFIRMED)}
 
     @property
-    def tells(self) -> bool:
-        """Whether there is more to tell than that all is as it should be: advice, weight, or a failure."""
+    def matters(self) -> bool:
+        """Whether what it found is more than that all is as it should be: it has weight, or theory fails."""
         if self.meaning is None:
             return False
-        counts = self.counts()
-        failed = counts[Verdict.FAILS] + counts[UNCONFIRMED]
-        return bool(self.meaning.advice or failed) or self.meaning.weight >= WORTH_TELLING
+        return self.counts()[Verdict.FAILS] > 0 or self.meaning.weight >= WORTH_TELLING
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is more to tell than one line: what matters, advice, or a finding that is not confirmed."""
+        return self.matters or (self.meaning is not None and bool(self.meaning.advice or self.counts()[UNCONFIRMED]))
 
     @property
     def evidence(self) -> Comparison | None:

@@ -62,9 +62,9 @@ class Report:
     def main_findings(self, count: int = FINDINGS) -> list[Card]:
         """The cards that matter most, by the weight of their meaning; failures of theory come first among equals.
 
-        Cards that tell no more than that all is as it should be are not among them.
+        Cards that say that all is as it should be, or that only ask for more to be given, are not among them.
         """
-        told = [card for card in self.cards.values() if card.tells]
+        told = [card for card in self.cards.values() if card.matters]
         return sorted(told, key=lambda c: (-c.meaning.weight, c.verdict != "fails"))[:count]
 
     def advice(self) -> list[Advice]:

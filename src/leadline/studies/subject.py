@@ -106,6 +106,7 @@ class Subject:
     positions: tuple[int, ...] | None = None
     taken: str = ""
     given: Any = None
+    selected: bool = False  #: whether one of several outputs was chosen
 
     def key(self, purpose: str) -> PRNGKeyArray:
         """A key for one purpose, the same whenever it is asked for."""

@@ -14,6 +14,7 @@ from jaxtyping import Array, PyTree
 
 from leadline._messages import reason
 from leadline.evidence import BadInput
+from leadline.frameworks.checks import is_of
 from leadline.frameworks.network import Network
 from leadline.frameworks.with_state import WithState
 from leadline.training import one_hot_squared_error
@@ -110,8 +111,9 @@ def as_subject(
         seed,
         labels.classes,
         where and where.shape,
-        _taken(fit, select),
+        _taken(fit, select, _module(model)),
         None if _module(model) is None else model,
+        select is not None,
     )
     _check_outputs(subject)
     return subject
@@ -175,12 +177,13 @@ def _module(model: Any) -> Any:
     return None if inspect.isfunction(module) else module
 
 
-def _taken(fit: Fitted, select: Select) -> str:
-    """How the network takes its inputs, and which of its outputs, where they are not as they were given."""
+def _taken(fit: Fitted, select: Select, module: Any) -> str:
+    """How the network takes its inputs, which of its outputs and in which mode, where that is not as it was given."""
     axes, shape = fit.arranged.axes, fit.arranged.shape
     order = f"inputs with their axes in the order {axes}" if axes else f"inputs in the shape {shape}" if shape else ""
     name = getattr(select, "__qualname__", repr(select)) if callable(select) else select
-    return ", ".join(filter(None, [order, "" if select is None else f"output {name}"]))
+    mode = "evaluation mode (it was given in training mode)" if is_of(module, "torch") and module.training else ""
+    return ", ".join(filter(None, [order, "" if select is None else f"output {name}", mode]))
 
 
 def _start(start: Any, fit: Fitted, inputs: np.ndarray) -> PyTree:

@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
+import jax
+import numpy as np
 import pytest
 from studies.sample_instruments import sample
-from studies.small_subjects import linear_subject
+from studies.small_subjects import linear_subject, three_clouds
 
+import leadline
 from leadline.evidence import at_most, frequency
 from leadline.studies import Meaning, Report, comparison_html
-from leadline.studies.pages.differences import Estimate, differences, estimates
+from leadline.studies.pages.differences import Differences, Estimate, differences, estimates
 from leadline.studies.report import describe_subject
 
 
@@ -90,3 +93,21 @@ def test_the_record_is_strict_json_with_intervals():
     record = differences(report("n", of_share(300)), report("m", of_share(100))).to_json()
     assert record["numbers"][0]["first"].keys() == {"value", "low", "high"}
     assert record["not_compared"] == []
+
+
+def test_one_network_in_two_frameworks_differs_in_nothing():
+    torch = pytest.importorskip("torch")
+    rows = three_clouds(), three_clouds(60, seed=1)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    weights = [np.asarray(p.detach()) for p in net.parameters()]
+
+    def apply(params, x):
+        first, bias, last, shift = params
+        return jax.nn.relu(x @ first.T + bias) @ last.T + shift
+
+    reports = [
+        leadline.study(model, *rows, only=["anatomy", "signal"], progress=False) for model in (net, (apply, weights))
+    ]
+    assert differences(*reports) == Differences((), (), (), ())
+    ours, theirs = (report["anatomy"] for report in reports)
+    assert ours["lipschitz_upper"] == pytest.approx(theirs["lipschitz_upper"], rel=1e-5)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
-from leadline.evidence import Comparison, Figure, at_most, close
+from leadline.evidence import Comparison, Figure, at_most
 from leadline.presentation import figure
 
 from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
@@ -33,8 +33,9 @@ class Measured(NamedTuple):
 
     `flops` are operations of one example, forwards: 2 per multiply-add of the layers (`layer_flops`) and about one per
     number for the rest. `chain` says whether the network is a chain of layers, else `why_no_chain`. `lipschitz_lower`,
-    `lipschitz_upper`: bracket of the Euclidean Lipschitz constant (None where inputs are integers), `factors` by layer;
-    `spectral_norm` is that of a single dense layer.
+    `lipschitz_upper`: bracket of the Euclidean Lipschitz constant (None where inputs are integers), `factors` by layer,
+    `reached` their product up to each layer (with activations and poolings before it); `spectral_norm` is that of a
+    single dense layer.
     """
 
     layers: tuple[Layer, ...]
@@ -51,6 +52,7 @@ class Measured(NamedTuple):
     lipschitz_lower: float | None
     lipschitz_upper: float | None
     factors: dict[str, float]
+    reached: dict[str, float]
     spectral_norm: float | None
     parts: tuple[NotApplicable, ...]
 
@@ -66,13 +68,13 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         bracket is not None and taken.chain is not None and len(taken.chain.affine) == 1 and not taken.chain.activations
     )
     single = single and taken.chain.affine[0].weight is not None
-    factors = {}
+    factors, reached = {}, {}
     if bracket is not None and bracket.factors and taken.chain is not None:
-        factors = {
-            taken.layers[s.layer].name: float(f)
-            for s, f in zip(taken.chain, bracket.factors, strict=True)
-            if s.layer is not None
-        }
+        sofar = np.cumprod(bracket.factors)
+        for step, factor, product in zip(taken.chain, bracket.factors, sofar, strict=True):
+            if step.layer is not None:
+                name = taken.layers[step.layer].name
+                factors[name], reached[name] = float(factor), float(product)
     return Measured(
         layers=tuple(
             Layer(y.name, y.kind, y.weight_shape, y.output_shape, y.parameters, y.flops, y.fan_in, y.fan_out)
@@ -91,6 +93,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         lipschitz_lower=None if bracket is None else float(bracket.lower),
         lipschitz_upper=None if bracket is None or bracket.upper is None else float(bracket.upper),
         factors=factors,
+        reached=reached,
         spectral_norm=_norm(taken.chain.affine[0].weight) if single else None,
         parts=tuple(parts),
     )
@@ -110,11 +113,6 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     if found.lipschitz_upper is not None:
         yield at_most(
             found.lipschitz_lower, found.lipschitz_upper, "largest stretch of inputs found, product of norms", rtol=1e-4
-        )
-    if found.spectral_norm is not None:
-        norms = [found.lipschitz_lower, found.lipschitz_upper]
-        yield close(
-            norms, [found.spectral_norm] * 2, "both bounds of a linear network, largest singular value", rtol=1e-4
         )
     for part in found.parts:
         yield part.comparison()
@@ -144,26 +142,32 @@ def _shares(found: Measured) -> Figure:
     if len(found.factors) < 2 or not found.lipschitz_upper:
         return figure.beside(title, left)
     between = f"{found.lipschitz_lower:.3g} to {found.lipschitz_upper:.3g}"
-    norms = {n: found.factors[v.name] for n, v in zip(names, shown, strict=True) if v.name in found.factors}
-    right = figure.bars(
-        f"largest singular values; inputs are stretched {between} times",
-        "layer",
-        "largest singular value",
-        values={"norm": norms},
+    kept = {n: v.name for n, v in zip(names, shown, strict=True) if v.name in found.factors}
+    reached, last = {n: found.reached[name] for n, name in kept.items()}, list(kept)[-1]
+    right = figure.categories(
+        f"inputs are stretched {between} times",
+        "up to layer",
+        "largest stretch of inputs",
+        lines={"product of norms (at most)": reached | {last: found.lipschitz_upper}},
+        points={"whole network, found": {last: found.lipschitz_lower}},
+        log=True,
     )
     return figure.beside(f"{title}; inputs are stretched {between} times", left, right)
 
 
 def _short(names: list[str]) -> list[str]:
-    shorter = [name.removesuffix(".weight") for name in names]
+    shorter = [name.removesuffix(".weight").removesuffix(".kernel") for name in names]
     return shorter if len(set(shorter)) == len(shorter) else names
 
 
 def interpret(found: Measured, subject: Subject) -> Meaning:
     if found.unused:
+        names = ", ".join(found.unused[:3]) + (", ..." if len(found.unused) > 3 else "")
+        told = f"{found.unused_parameters} of {found.parameters} parameters have no effect on the output"
+        if subject.selected and found.unused_parameters < found.parameters:
+            return Meaning(f"{told} that was chosen ({names}): they serve the others, or nothing.", 0.25)
         return Meaning(
-            f"{found.unused_parameters} of {found.parameters} parameters have no effect on the output "
-            f"({', '.join(found.unused[:3])}).",
+            f"{told} ({names}).",
             0.7,
             "Remove them, or look for the layer that is never called.",
             change=found.unused_parameters / found.parameters,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from leadline.evidence import Comparison, Figure, at_least, at_most, close, frequency, mean, smaller
+from leadline.evidence import Comparison, Figure, at_least, at_most, frequency, mean, smaller
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning
@@ -67,10 +67,6 @@ def _compare_classifier(found: Measured) -> Iterator[Comparison]:
             .given(found.confidence > found.accuracy, "the network is overconfident: averaging makes it less sure")
             .as_empirical()
         )
-        inside = 1e-5 < u.alpha < 1e5
-        yield close(
-            u.alpha * u.norm_square, u.effective_parameters, "α‖W‖², the weights γ that data determine", rtol=1e-3
-        ).given(inside, "the evidence has a maximum in the prior precision")
         yield smaller(
             found.paired["entropy"], found.paired["entropy_noise"], "entropy on test rows below that on noise"
         ).as_empirical()

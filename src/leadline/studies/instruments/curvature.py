@@ -290,13 +290,14 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         else (f" It is not a critical point: the gradient is {slope:.2g} times what sampling explains.")
     )
     if found.least < -0.1 * top:
-        still += f" The most negative curvature is {found.least:.2g}: a saddle rather than a minimum."
+        what = "this is a saddle" if found.critical else "the loss is not convex here"
+        still += f" The most negative curvature is {found.least:.2g}: {what}."
     rest = f"{outliers}{still}{sloppy}"
     if found.stable is None:
         return Meaning(
             f"The sharpest direction bends with {top:.3g}, so plain gradient descent is stable for steps up to "
             f"{plainly(2 / top)}.{rest}",
-            0.3,
+            0.25 if found.critical else 0.35,
         )
     ratio, limit, step = top / found.stable, _limit_words(subject.past), subject.past.step
     evidence = f"this follows from the largest eigenvalue on {found.rows} rows at the present weights"
@@ -320,7 +321,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     return Meaning(
         f"The sharpest direction bends with {top:.3g}, {ratio:.0%} of the {limit} = {found.stable:.3g} that its step "
         f"can bear: stable.{rest}",
-        0.3 if found.critical else 0.35,
+        0.25 if found.critical else 0.35,
     )
 
 

@@ -9,9 +9,8 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from leadline.evidence import Comparison, Figure, Inapplicable, at_most, close, frequency
+from leadline.evidence import Comparison, Figure, Inapplicable, at_most, frequency
 from leadline.presentation import figure
-from leadline.robustness.linear_heads import HeadCheck
 
 from ..instrument import Instrument, Meaning, NotApplicable
 from ..subject import Subject
@@ -36,8 +35,8 @@ class Measured(NamedTuple):
     fooled by the single step alone and `only_many_steps` by PGD alone, over all eps; `only_noise` and `only_pgd`
     likewise; `lost` and `gained` count rows fooled at one eps and not at the next, and the reverse.
     In the 2-norm, for the first of these rows: smallest changes by DeepFool and by bisection over PGD, and the
-    radius that the Lipschitz bound certifies. `head`: see `robustness.HeadCheck`. `gallery` holds images, changes
-    and changed images with the decisions before and after in `gallery_classes`.
+    radius that the Lipschitz bound certifies. `gallery` holds images, changes and changed images with the decisions
+    before and after in `gallery_classes`.
     """
 
     rows: int
@@ -62,7 +61,6 @@ class Measured(NamedTuple):
     deepfool_radii: Float[np.ndarray, " k"]
     pgd_radii: Float[np.ndarray, " k"]
     lipschitz_radii: Float[np.ndarray, " k"] | None
-    head: HeadCheck | None
     gallery: Float[np.ndarray, "3 shown h w"] | None
     gallery_classes: list[tuple[int, int]]
     parts: tuple[NotApplicable, ...]
@@ -80,7 +78,7 @@ def refuses(subject: Subject) -> str:
 
 
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
-    """Attacks and certificates in the ∞-norm, then in the 2-norm, then the head, where all is known exactly."""
+    """Attacks and certificates in the ∞-norm, then in the 2-norm."""
     from leadline import robustness
     from leadline.robustness import accuracy_brackets
 
@@ -112,11 +110,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         )
     else:
         lipschitz = robustness.lipschitz_radii(subject.scores(x[few]), bound.upper, y[few], bound.pairs)
-    head = robustness.check_head(subject.shared.dissection.chain, x[few])
-    if head is None:
-        parts.append(
-            NotApplicable("exact distances at the last layer", "the network is a chain that ends in a dense layer")
-        )
     gallery, classes = _gallery(subject, x, y, bracket)
     return Measured(
         len(y),
@@ -141,7 +134,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         quick.radii,
         slow.radii,
         lipschitz,
-        head,
         gallery,
         classes,
         tuple(parts),
@@ -216,17 +208,6 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     ):
         if weak + strong:
             yield frequency(weak, weak + strong, 0.5, what, side="at most")
-    if found.head is not None:
-        h = found.head
-        whole = "model" if h.whole else "last layer"
-        yield close(h.deepfool, h.exact, f"DeepFool, exact distance ({whole}, 2-norm)", rtol=1e-4, atol=h.rounding)
-        yield close(
-            h.certified_box,
-            h.exact_box,
-            f"interval bounds, exact distance ({whole}, ∞-norm)",
-            rtol=1e-4,
-            atol=h.rounding,
-        )
     for part in found.parts:
         yield part.comparison()
 
@@ -326,7 +307,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             sentence += " But one step fools more than many do: the gradients hide something, and attacks may miss it."
             advice = "Attack with examples made for another network before you rely on it."
             return Meaning(sentence, 0.6, advice, rests_on="rows that one step fools")
-        return Meaning(sentence, 0.3)
+        return Meaning(sentence, 0.25)
     half = found.half_radius / span
     noisy = float(np.interp(found.half_radius, found.eps, found.noise))
     sentence = (
@@ -340,8 +321,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         sentence += " One step fools more than many do, a sign of hidden gradients: the truth may be worse."
         return Meaning(sentence, 0.7, advice, change=fooled, rests_on="rows that one step fools")
     if half <= 0.12:
-        return Meaning(sentence, 0.75 if half <= 0.02 else 0.5, advice, change=fooled, rests_on="certified radius")
-    return Meaning(sentence, 0.3)
+        return Meaning(sentence, 0.75 if half <= 0.02 else 0.5, advice, change=fooled)
+    return Meaning(sentence, 0.25)
 
 
 INSTRUMENT = Instrument(

@@ -8,19 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
-from leadline.evidence import Comparison, Figure, at_most, close, mean
+from leadline.evidence import Comparison, Figure, at_most, mean
 from leadline.networks.dissection.chain import Chain
 from leadline.networks.dissection.layer_moments import LayerMoments
 from leadline.presentation import figure
 
 from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable
-from ..measurements.layer_laws import growth_bounds, log_slope, passed_pulls, scatter_ranges
+from ..measurements.layer_laws import growth_bounds, log_slope, scatter_ranges
 from ..subject import Subject
 
 ROWS = 1000
 LEAST = 100  # rows that are looked at however little time there is
 CHANCE = 1e-3
 SHOWN = 60  # layers in a figure
+UNEVEN = 100.0  # gradients at the first layer and at the last, this many times apart
 
 
 class Measured(NamedTuple):
@@ -36,7 +37,7 @@ class Measured(NamedTuple):
     `start_second_range`, `start_gradient_range`, all before training. `second_theory`, `gradient_theory`: mean field
     with the present weights, which need not hold after training. `growth`, `growth_bound`: gradient norm of each layer
     over that of the next, and the product of norms that bounds it; `spread_growth`: the same forwards for the root mean
-    square distance from the mean over rows. `pulls`: Σ value × gradient of a layer, of the next, size of the terms.
+    square distance from the mean over rows.
     """
 
     rows: int
@@ -63,7 +64,6 @@ class Measured(NamedTuple):
     growth: np.ndarray | None
     growth_bound: np.ndarray | None
     spread_growth: np.ndarray | None
-    pulls: np.ndarray | None
     parts: tuple[NotApplicable, ...]
 
 
@@ -130,7 +130,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         growth=growth,
         growth_bound=bound,
         spread_growth=spread,
-        pulls=passed_pulls(chain, now, parts),
         parts=tuple(parts),
     )
 
@@ -153,20 +152,6 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield at_most(
             found.spread_growth, found.growth_bound, "growth of differences per layer, product of norms", rtol=1e-4
         )
-    if found.pulls is not None:
-        eps = float(np.finfo(subject.dtype).eps)
-        here, after, scale = found.pulls.T
-        scale = np.where(scale > 0, scale, 1.0)
-        yield close(
-            here / scale, after / scale, "Σ value × gradient of a layer, of the next without bias", atol=1e3 * eps
-        )
-    if found.second_theory is not None and subject.past.epochs != 0:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = found.second / found.second_theory
-        worst = int(np.nanargmax(np.abs(np.log(np.maximum(ratio, 1e-300)))))
-        yield close(
-            found.second[worst], found.second_theory[worst], "mean square after training, mean field", rtol=0.5
-        ).given(False, "the weights are independent of the data, which training ends")
     for part in found.parts:
         yield part.comparison()
 
@@ -236,6 +221,8 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
         title = f"Gradients change by a factor of {math.exp(found.backward_slope):.3g} a layer towards the input"
     title += f"; {sum(found.dead)} of {sum(found.units)} units are dead"
     yield figure.beside(title, *(_whole_layers(panel, depth) for panel in (left, right)))
+    if found.growth is not None and np.all(np.isfinite(found.growth_bound)):
+        yield _growth(found)
     hidden = [n for n, a in enumerate(found.activations) if a][:SHOWN]
     if hidden and (sum(found.dead) or any(found.saturated[n] for n in hidden)):
         label = {n: f"{n + 1}: {found.activations[n]}" for n in hidden}
@@ -244,6 +231,27 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
             values["saturated"] = {label[n]: 100 * (found.saturated[n] or 0) / found.units[n] for n in hidden}
         title = f"{sum(found.dead)} of {sum(found.units)} units get no gradient from any of {found.rows} rows"
         yield figure.bars(title, "layer", "% of units", values=values)
+
+
+def _growth(found: Measured) -> Figure:
+    """How much gradients and differences of rows can grow from layer to layer, and how much they do."""
+    depth = min(len(found.growth), SHOWN)
+    at = np.arange(1, depth + 1)
+    grown = np.maximum(found.growth, found.spread_growth)
+    share = np.max(grown / np.maximum(found.growth_bound, 1e-300))
+    least = min(found.growth.min(), found.spread_growth.min(), found.growth_bound.min())
+    panel = figure.curves(
+        f"From layer to layer, gradients and differences of rows grow by up to {share:.0%} of what norms allow",
+        "from layer",
+        "growth to the next",
+        lines={"product of norms (at most)": (at, found.growth_bound[:depth])},
+        points={
+            "gradient, backwards": (at, found.growth[:depth]),
+            "differences, forwards": (at, found.spread_growth[:depth]),
+        },
+        log="y" if least > 0 else "",
+    )
+    return _whole_layers(panel, depth)
 
 
 def _whole_layers(panel: Figure, depth: int) -> Figure:
@@ -283,7 +291,6 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             0.9,
             "Use a larger weight scale (He for relu, Glorot for tanh), skip connections or normalisation.",
             change=1 - ratio,
-            rests_on="growth of the gradient per layer",
         )
     if ratio > 1e4:
         return Meaning(
@@ -291,7 +298,6 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             0.9,
             "Use a smaller weight scale, gradient clipping or normalisation.",
             change=1 - 1 / ratio,
-            rests_on="growth of the gradient per layer",
         )
     if dead > 0.3:
         return Meaning(
@@ -309,14 +315,18 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             change=min(quiet, 1.0),
         )
     told = f"the gradient at the first of {depth} layers is {ratio:.2g} times that at the last"
+    even = 1 / UNEVEN <= ratio <= UNEVEN
     if dead > 0.05:
         return Meaning(
-            f"Signals pass well ({told}), but {dead:.0%} of the hidden units are dead.",
+            f"Signals pass {'well' if even else 'unevenly'} ({told}), but {dead:.0%} of the hidden units are dead.",
             0.45,
             "A narrower network may do as well.",
             change=dead,
         )
-    return Meaning(f"Signals pass well in both directions: {told}, and {dead:.1%} of the hidden units are dead.", 0.2)
+    units = f"{dead:.1%} of the hidden units are dead" if dead else "no hidden unit is dead"
+    if not even:
+        return Meaning(f"Signals pass, but unevenly: {told}, and {units}.", 0.35)
+    return Meaning(f"Signals pass well in both directions: {told}, and {units}.", 0.2)
 
 
 def refuses(subject: Subject) -> str:

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from leadline.evidence import Comparison, Figure, at_least, at_most, close, frequency
+from leadline.evidence import Comparison, Figure, at_least, at_most, frequency
 from leadline.presentation import figure
 
 from ..instrument import Instrument, Meaning, NotApplicable, plainly
@@ -28,8 +28,8 @@ class Measured(NamedTuple):
     labels; `alignment_gain` an interval for the difference.
     Trial: gradient descent on the squared loss from the start (`from_start`) or from the present parameters on
     `trial_rows` rows with step 1/λ_max; losses at `times` predicted by the kernel's eigenvalues, of the linearised
-    network (`rounding` apart from that, `allowed` by rounding), of the network itself; `trial_distance` is how far the
-    network's outputs leave the linearised ones, relative to their way, with its interval over rows.
+    network (the same but for rounding), of the network itself; `trial_distance` is how far the network's outputs leave
+    the linearised ones, relative to their way, with its interval over rows.
     Training as it was: ‖w − w₀‖/‖w₀‖, ‖K − K₀‖/‖K₀‖ and cos(K, K₀) of the kernel (also centred: what
     remains without the mean row), ‖f − f_lin‖/‖f_lin − f₀‖ of the outputs.
     `regime` with the share of resampled rows that agree (`sure`), judged from `basis`. `twin`: see `WideTwin`.
@@ -52,8 +52,6 @@ class Measured(NamedTuple):
     loss_predicted: Float[np.ndarray, " t"] | None
     loss_linearised: Float[np.ndarray, " t"] | None
     loss_network: Float[np.ndarray, " t"] | None
-    rounding: float | None
-    allowed: float | None
     trial_distance: float | None
     trial_interval: tuple[float, float] | None
     weight_move: float | None
@@ -90,7 +88,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         pairs = zip(jax.tree.leaves(start), jax.tree.leaves(subject.params), strict=True)
         squares = [(np.sum((np.asarray(b) - a) ** 2), np.sum(np.asarray(a) ** 2)) for a, b in pairs]
         moved = float(np.sqrt(sum(s for s, _ in squares) / max(sum(s for _, s in squares), np.finfo(float).tiny)))
-    trial, allowed = descent_trial(subject, f, targets, parts)
+    trial = descent_trial(subject, f, targets, parts)
     drift = training_drift(subject, f, kernels, moved, trial, keys, parts)
     twin = wide_twin(subject, apply, kernels.start, targets, keys[3])
     if isinstance(twin, NotApplicable):
@@ -116,8 +114,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         None if trial is None else trial.step,
         None if trial is None else trial.times,
         *losses,
-        None if trial is None else trial.rounding_error(),
-        allowed,
         None if distance is None else distance.error,
         None if distance is None else distance.error_interval,
         moved,
@@ -131,14 +127,6 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     if found.alignment is not None:
         what = "alignment with the labels, largest of 999 shuffles"
         yield at_least(found.alignment, found.alignment_chance, what).as_empirical()
-    if found.times is not None:
-        yield at_most(found.rounding, found.allowed, "outputs of the linearised network, by the kernel's eigenvalues")
-        yield close(
-            found.loss_linearised,
-            found.loss_predicted,
-            "training curve of the linearised network, predicted",
-            atol=2 * found.allowed * float(found.loss_predicted[0]),
-        )
     from leadline.tangent.dynamics.regimes import LAZY
 
     lazy = found.regime == "lazy"
@@ -220,12 +208,15 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     aligned = ""
     if found.alignment is not None:
         known = found.alignment > found.alignment_chance
-        aligned = f" Its alignment with the labels is {found.alignment:.2f}" + (
-            "" if known else ", no more than shuffled labels have: it favours nothing that the task asks for"
-        )
+        labels = "labels" if subject.classifies else "targets"
+        aligned = f" The kernel's alignment with the {labels} is {found.alignment:.2f}"
         if found.alignment_start is not None and found.kernel_drift:
             aligned += f" ({found.alignment_start:.2f} before training)"
-        aligned += "."
+        aligned += (
+            f", with shuffled ones at most {found.alignment_chance:.2f}."
+            if known
+            else ", no more than with shuffled ones: it favours nothing that the task asks for."
+        )
     sure = "" if found.sure is None else f" ({found.sure:.0%} of resampled rows agree)"
     twin = ""
     if found.twin is not None and found.twin.score is not None:
@@ -245,18 +236,22 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     if found.basis != "its training":
         gap, untrained = found.trial_distance, found.weight_move == 0
         how = "diverges" if not np.isfinite(gap) else f"leaves its linearisation by {gap:.2g} of the way"
+        regime = "between lazy and feature learning" if found.regime == "between" else found.regime
         return Meaning(
-            f"Trained from where it is by gradient descent on the squared loss, the network {how}: "
-            f"{found.regime}{sure}; "
+            f"In a trial, by gradient descent on the squared loss from the present weights, the network {how}: "
+            f"{regime}{sure}; "
             + (
                 "it has not been trained yet."
                 if untrained
-                else "what its own training did cannot be said without the first parameters."
+                else "what its own training did cannot be said without the weights before it."
             )
             + aligned
             + twin,
-            0.3,
-            "" if untrained else "Give the parameters before training (start=) to see the drift.",
+            0.25,
+            ""
+            if untrained
+            else "Give the network before training too (start= of leadline.study or as_subject), to learn whether its "
+            "training was lazy.",
         )
     moved = (
         f"weights moved by {found.weight_move:.2g} of their norm, the tangent kernel by {plainly(found.kernel_drift)} "
@@ -287,7 +282,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             f"{shape}{aligned}{twin}",
             0.35,
         )
-    return Meaning(f"Training was between lazy and feature learning{sure}: {moved}.{aligned}{twin}", 0.3)
+    return Meaning(f"Training was between lazy and feature learning{sure}: {moved}.{aligned}{twin}", 0.25)
 
 
 INSTRUMENT = Instrument(

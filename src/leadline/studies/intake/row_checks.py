@@ -22,7 +22,7 @@ def check_numbers(given: GivenRows, what: str) -> GivenRows:
         )
     for part, name in ((x, "input"), (y, "target")):
         if part.dtype.kind not in "biuf":
-            raise BadInput(f"The {what} {name}s have type {part.dtype}; convert them to numbers.")
+            raise BadInput(f"The {what} {name}s have type {part.dtype}; convert them to real numbers.")
         bad = ~np.isfinite(part) if part.dtype.kind == "f" else np.zeros(1, bool)
         if name == "target" and mask is not None and bad.any():
             bad &= mask.astype(bool).reshape(mask.shape + (1,) * (y.ndim - mask.ndim))

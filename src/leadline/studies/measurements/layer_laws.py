@@ -5,13 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from leadline.networks.dissection.chain import Chain
 from leadline.networks.dissection.layer_moments import LayerMoments
 
 from ..instrument import NotApplicable
 from ..subject import Subject
-
-HOMOGENEOUS = ("relu", "leaky_relu", "absolute", "identity")
 
 
 def scatter_ranges(predicted: np.ndarray, spread: np.ndarray, chance: float) -> np.ndarray:
@@ -40,11 +37,8 @@ def growth_bounds(subject: Subject, now: tuple[LayerMoments, ...], parts: list[N
         parts.append(NotApplicable("growth from layer to layer, product of norms", "there are two layers or more"))
         return None, None, None
     if taken.chain is None or len(factors) != len(taken.chain):
-        parts.append(
-            NotApplicable(
-                "growth from layer to layer, product of norms", f"the network is a chain ({taken.why_no_chain})"
-            )
-        )
+        why = f"the network is a chain ({taken.why_no_chain})" if taken.chain is None else "inputs are real numbers"
+        parts.append(NotApplicable("growth from layer to layer, product of norms", why))
         return None, None, None
     places = [number for number, step in enumerate(taken.chain) if step.layer is not None]
     between = pairwise(places)
@@ -54,19 +48,3 @@ def growth_bounds(subject: Subject, now: tuple[LayerMoments, ...], parts: list[N
         growth = np.nan_to_num(gradient[:-1] / gradient[1:])
         wider = np.nan_to_num(spread[1:] / spread[:-1])
     return growth, bound, wider
-
-
-def passed_pulls(chain: Chain | None, now: tuple[LayerMoments, ...], parts: list[NotApplicable]) -> np.ndarray | None:
-    """(layers - 1, 3): Σ z·g of a layer, Σ (z - b)·g of the next, and the size of their terms."""
-    fits = chain is not None and len(now) > 1
-    fits = fits and all(s.function.name in HOMOGENEOUS for s in chain.activations)
-    fits = fits and all(s.layer is not None for s in chain.affine) and all(m.pull_without_bias is not None for m in now)
-    if not fits:
-        parts.append(
-            NotApplicable(
-                "Σ value × gradient, the same at every layer",
-                "two layers or more in a chain have homogeneous activations",
-            )
-        )
-        return None
-    return np.array([[a.pull, b.pull_without_bias, a.pull_scale + b.pull_scale] for a, b in pairwise(now)])

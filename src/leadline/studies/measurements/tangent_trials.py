@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from leadline.tangent.averaged_kernels import AveragedKernels
+from leadline.tangent.dynamics.descent_curves import DescentCurves
 
 from ..instrument import NotApplicable
 from ..subject import Subject
@@ -59,10 +60,8 @@ def label_alignments(kernels: AveragedKernels, y: np.ndarray, key: PRNGKeyArray)
     return now, chance, before, (now - before - spread, now - before + spread)
 
 
-def descent_trial(
-    subject: Subject, f: Any, targets: np.ndarray, parts: list[NotApplicable]
-) -> tuple[Any, float | None]:
-    """The three curves from the start, or from here; what rounding may put between the first two."""
+def descent_trial(subject: Subject, f: Any, targets: np.ndarray, parts: list[NotApplicable]) -> DescentCurves | None:
+    """The three curves from the start, or from here; None where they would be too large, which `parts` tells."""
     from leadline import tangent
 
     outputs, x = targets.shape[1], subject.sample.inputs
@@ -73,17 +72,16 @@ def descent_trial(
         parts.append(
             NotApplicable("training curve of the linearised network", f"outputs are at most {2 * KERNEL // 20}")
         )
-        return None, None
+        return None
     if outputs != _width(subject):
         parts.append(NotApplicable("training curve of the linearised network", "there is a target for every output"))
-        return None, None
+        return None
     params = subject.params if subject.past.start is None else subject.past.start
     params = jax.tree.map(jax.numpy.asarray, params)
     K = tangent.empirical_ntk(f.function, params, x[:rows], budget=subject.budget.kernel_room)
     work = rows * max(float(subject.shared.dissection.flops), 2.0 * subject.size)
     steps = 20 * int(np.clip(FLOPS / (6 * work) / 20, 1, 10))
-    trial = tangent.descent_three_ways(f, params, x[:rows], targets[:rows], K, num_steps=steps)
-    return trial, 50 * steps * float(np.finfo(subject.dtype).eps)
+    return tangent.descent_three_ways(f, params, x[:rows], targets[:rows], K, num_steps=steps)
 
 
 def _width(subject: Subject) -> int:
