@@ -31,8 +31,8 @@ def bagging_committee(
     Assumes: squared loss, for which the mean is the aggregate; rows are independent.
 
     Check: Noisy points of a sine, fresh datasets. The split of the error is exact; that trees improve is a finding. Of
-    networks, on one dataset, it is judged only that a bag is not clearly worse: at one of three seeds the 95% interval
-    of its gain held 0. For polynomials of degree 9 a gain is not confirmed: least squares is linear in y, and a resample
+    networks, on one dataset, it is judged only that a bag is not clearly worse: at two of three seeds the 95% interval
+    of its gain held 0. For polynomials of degree 9 no gain is confirmed: least squares is linear in y, and a resample
     without the outermost points goes astray there. At two of 20 other seeds a finding failed: once the bag of networks
     was worse than single ones, once the risk of the line changed by 1.2%.
     """

@@ -112,7 +112,7 @@ def early_stopping_matches_ridge(
     yield reference(
         [known.gap, known.ratio, known.gap_at, known.ratio_at],
         [0.2036, 1.686, 2.51, 1.793],
-        "gap, ratio, and where",
+        "flow beside ridge: largest gap, largest variance ratio, and λ/μ at each",
         digits=3,
     )
     at = np.array([0.1, 1.0, 10.0])
