@@ -126,4 +126,9 @@ def autoregression_information(rho: float | np.ndarray, ahead: int | np.ndarray 
     >>> round(float(autoregression_information(0.9)), 4)
     0.8304
     """
+    if not np.all(np.abs(rho) < 1) or np.any(np.asarray(ahead) < 1):
+        raise ValueError(
+            f"autoregression_information got ρ up to {np.max(np.abs(rho)):g}, {np.min(ahead)} ahead; give |ρ| below 1, "
+            "and at least 1 step."
+        )
     return -np.log1p(-(np.abs(rho) ** (2 * np.asarray(ahead)))) / 2
