@@ -31,7 +31,7 @@ def batch_norm_buffers(net: PyTree, state: eqx.nn.State) -> dict[str, Buffers]:
     >>> batch_norm_buffers(net, state)[""].variance.tolist()
     [1.0, 1.0]
     """
-    return {name: _read(layer, state) for name, layer in batch_norms(net).items()}
+    return {name: layer_buffers(layer, state) for name, layer in batch_norms(net).items()}
 
 
 def set_batch_norm_buffers(net: PyTree, state: eqx.nn.State, buffers: Mapping[str, Sequence[Array]]) -> eqx.nn.State:
@@ -111,7 +111,13 @@ def _unbiased(function: str, rows: int) -> float:
     return rows / (rows - 1)
 
 
-def _read(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Buffers:
+def layer_buffers(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Buffers:
+    """What one batch normalisation divides by in inference mode.
+
+    >>> layer, state = eqx.nn.make_with_state(BatchNorm)(2)
+    >>> layer_buffers(layer, state).mean.tolist()
+    [0.0, 0.0]
+    """
     if isinstance(layer, BatchNorm):
         return Buffers(*layer.statistics(state))
     if layer.mode == "ema":
