@@ -105,7 +105,11 @@ def test_labels_may_be_texts_or_any_whole_numbers():
         (lambda x, y: (x[:16], y[:16]), "13 rows to train on for 3 classes and 5 folds"),
         (lambda x, y: (np.where(np.arange(60)[:, None] == 7, np.nan, x), y), "inputs in row 7"),
         (lambda x, y: (x, np.where(y == 0, np.inf, y)), "label in row 0"),
-        (lambda x, y: (x, y + 0.5), "numbers such as 0.5, not classes"),
+        (
+            lambda x, y: (x, y + 0.5),
+            "numbers such as 0.5, not classes; regularisers are compared for classifiers alone",
+        ),
+        (lambda x, y: (x, np.arange(60)), "60 different numbers in 60 rows, not classes; .* above its median"),
         (lambda x, y: (x, y[:-1]), "one row of inputs"),
         (lambda x, y: (x.astype(str), y), "convert them to numbers"),
     ],

@@ -68,6 +68,8 @@ def test_rows_that_all_members_saw_have_no_out_of_bag_prediction():
 def test_wrong_input_is_named():
     with pytest.raises(ValueError, match="at least 2 rows"):
         regularisation.bootstrap(np.mean, np.ones(1), key=KEY)
+    with pytest.raises(ValueError, match="no finite number on"):
+        regularisation.bootstrap(lambda x: 1 / x.std() if x.std() else np.inf, np.arange(2.0), key=KEY)
     with pytest.raises(ValueError, match="no columns"):
         regularisation.bootstrap(np.mean, key=KEY)
     with pytest.raises(ValueError, match="same number of rows"):
@@ -76,3 +78,8 @@ def test_wrong_input_is_named():
         regularisation.committee_of(DecisionTreeRegressor())
     with pytest.raises(ValueError, match="each below the number of predictions"):
         left_out_mean(np.ones((1, 2)), np.array([[5]]))
+
+
+def test_a_statistic_that_no_resample_changes_has_intervals_of_one_point():
+    found = regularisation.bootstrap(np.mean, np.full(10, 3.0), resamples=50, key=KEY)
+    assert (found.deviation, found.percentile, found.bca) == (0.0, (3.0, 3.0), (3.0, 3.0))

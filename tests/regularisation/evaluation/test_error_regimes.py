@@ -55,6 +55,7 @@ def test_the_end_of_the_ladder_is_kept():
     ("call", "message"),
     [
         (lambda: diagnose(-0.1, 0.2, 0.1), "at least 0"),
+        (lambda: diagnose(0.1, float("nan"), 0.1), "give finite numbers"),
         (lambda: follow_advice([polynomial(0)], 1, rows(5), rows(5), 0.1), "ladder of 1"),
         (lambda: learning_curve(polynomial(0), rows(5), rows(5), [6], key=KEY), "for 5 rows"),
         (lambda: learning_curve(polynomial(0), rows(5), rows(5), [0], key=KEY), "at least 1"),

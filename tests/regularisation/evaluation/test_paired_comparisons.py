@@ -110,6 +110,7 @@ def test_many_models_are_compared_with_the_baseline_and_corrected():
         (lambda: paired_difference(np.ones(3), np.ones(4)), "same number of rows"),
         (lambda: paired_difference(np.ones(1), np.ones(1)), "at least 2 pairs"),
         (lambda: paired_difference(np.array([1.0, np.nan]), np.ones(2)), "NaN"),
+        (lambda: paired_difference(np.array([1.0, np.inf]), np.ones(2)), "a pair, number 1, whose difference"),
         (lambda: paired_difference(np.ones(3), np.ones(3), "bootstrap"), "give key"),
         (lambda: paired_difference(np.ones(3), np.ones(3), "wilcoxon"), "choose 't'"),
         (lambda: holm(np.array([0.1, 1.2])), "from 0 to 1"),

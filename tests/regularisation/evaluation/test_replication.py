@@ -29,3 +29,9 @@ def test_too_few_models_are_refused():
         replicate(np.ones((2, 5), bool), np.ones((2, 5), bool), key=KEY)
     with pytest.raises(ValueError, match="resamples = 3"):
         replicate(np.ones((4, 5), bool), np.ones((4, 5), bool), resamples=3, key=KEY)
+
+
+def test_models_that_score_alike_have_no_ranking():
+    right = np.eye(4, 8, dtype=bool)
+    with pytest.raises(ValueError, match=r"all have the accuracy 0.125 on the old set"):
+        replicate(right, right, resamples=20, key=KEY)

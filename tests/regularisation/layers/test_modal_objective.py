@@ -137,7 +137,7 @@ def test_a_state_that_is_not_given_or_dropped_is_told():
         def __call__(self, x, state, key):
             return self.inner(x, state, key=key)[0]
 
-    with pytest.raises(ValueError, match="drops its state; return"):
+    with pytest.raises(ValueError, match="returns an array and drops its state; return"):
         training.fit(Drops(net), (X, Y), objective=ModalObjective(), state=state, **SETTINGS)
 
 

@@ -37,6 +37,8 @@ def test_what_has_no_direction_no_bias_or_no_spread_is_named():
     linear = eqx.nn.Linear(3, 2, key=KEY)
     with pytest.raises(ValueError, match="all 0 at unit 0"):
         weight_normalised(eqx.tree_at(lambda n: n.weight, linear, jnp.zeros((2, 3))))
+    with pytest.raises(ValueError, match="v = 0 at unit 1"):
+        weight_norm_gradients(jnp.array([[1.0], [0.0]]), jnp.ones(2), jnp.ones((2, 1)))
     with pytest.raises(ValueError, match="without a matrix"):
         weight_normalised(eqx.nn.Identity())
     with pytest.raises(ValueError, match="without a bias"):

@@ -57,3 +57,18 @@ def test_the_layer_refuses_fewer_rows_than_features_without_epsilon():
     with pytest.raises(ValueError, match="3 rows of 4 features"):
         BatchWhitening(epsilon=0.0)(jnp.ones((3, 4)))
     assert bool(jnp.all(jnp.isfinite(BatchWhitening(epsilon=1e-2)(jax.random.normal(jax.random.key(0), (3, 4))))))
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: BatchWhitening(epsilon=-1.0), "epsilon = -1"),
+        (lambda: BatchWhitening(num_steps=0), "num_steps = 0"),
+        (lambda: BatchWhitening(epsilon=0.0)(jnp.ones((9, 4))), "eigenvalue"),
+        (lambda: inverse_square_root(jnp.diag(jnp.array([1.0, -1.0]))), "the eigenvalue -1"),
+        (lambda: newton_schulz(jnp.zeros((2, 2))), "a matrix of zeros"),
+    ],
+)
+def test_what_has_no_inverse_root_is_told_and_not_nan(call, told):
+    with pytest.raises(ValueError, match=told):
+        call()

@@ -97,6 +97,8 @@ def test_pairs_of_draws_have_the_excess_of_the_trace():
 def test_wrong_input_is_named():
     with pytest.raises(ValueError, match="inputs = -1"):
         regularisation.NoiseInjection(inputs=-1.0)
+    with pytest.raises(ValueError, match=r"probability 1\.5 of a new label"):
+        rows_of(regularisation.NoiseInjection(targets=1.5), lambda x: jnp.zeros(3), jnp.ones(2), jnp.zeros(2, int))
     with pytest.raises(ValueError, match="no key to draw noise"):
         regularisation.NoiseInjection("squared", inputs=1.0)(lambda x: x, (jnp.ones(2), jnp.ones(2)), None, None)
     with pytest.raises(ValueError, match="a schedule and no state"):

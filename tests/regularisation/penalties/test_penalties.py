@@ -86,3 +86,8 @@ def test_bad_numbers_are_named():
     rule = proximal(optax.sgd(0.1), AbsoluteNorm(), 0.1)
     with pytest.raises(ValueError, match="needs the parameters"):
         rule.update(PARAMS, rule.init(PARAMS))
+
+
+def test_a_sum_over_rows_needs_rows():
+    with pytest.raises(ValueError, match="got no data whose rows it could count"):
+        Penalised(lambda w: w**2, everything, 0.1, "sum")(jnp.array(1.0))

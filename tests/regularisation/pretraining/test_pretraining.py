@@ -137,3 +137,13 @@ def test_the_estimate_of_equal_scores_is_no_information():
     losses = regularisation.InfoNCE()(coder(), jnp.zeros((6, 5, 1)), None, None)[0].losses
     assert losses.shape == (6, 2, 3)
     assert np.allclose(losses, np.log(6), atol=1e-5)
+
+
+def test_features_without_their_other_part_and_correlations_of_one_are_told():
+    labels = np.arange(6) % 2
+    with pytest.raises(ValueError, match=r"train features \['a'\] and test features \['b'\]"):
+        regularisation.label_efficiency({"a": np.eye(6)}, labels, {"b": np.eye(6)}, labels, (2,), key=jax.random.key(0))
+    with pytest.raises(ValueError, match="positive candidate 3 of 3"):
+        regularisation.info_nce(jnp.zeros((2, 3)), 3)
+    with pytest.raises(ValueError, match="ρ up to 1"):
+        autoregression_information(1.0)

@@ -176,6 +176,7 @@ def test_too_little_overlap_is_refused_in_one_sentence(fit):
     [
         lambda: regularisation.detect_shift(np.ones((5, 2)), np.ones((5, 3)), key=jax.random.key(0)),
         lambda: regularisation.detect_shift(np.full((5, 2), np.nan), np.ones((5, 2)), key=jax.random.key(0)),
+        lambda: regularisation.detect_shift(np.full((5, 2), np.inf), np.ones((5, 2)), key=jax.random.key(0)),
         lambda: regularisation.effective_sample_size(np.array([1.0, -1.0])),
         lambda: regularisation.effective_sample_size(np.zeros(3)),
         lambda: regularisation.weighted_least_squares(np.ones((20, 1)), np.ones(20), np.ones(19)),

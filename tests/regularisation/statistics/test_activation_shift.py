@@ -57,3 +57,13 @@ def test_on_a_quadratic_the_gradient_changes_linearly_along_the_step():
     h = jnp.diag(jnp.array([1.0, 3.0]))
     found = step_landscape(lambda w: w @ h @ w / 2, jnp.array([1.0, 1.0]), jnp.array([0.1, 0.2]))
     np.testing.assert_allclose(found.gradient_changes, np.array([0.1, 0.2]) * np.sqrt(1 + 81), rtol=1e-4)
+
+
+def test_what_does_not_vary_or_has_no_gradient_gives_no_nan():
+    with pytest.raises(ValueError, match="do not vary over the rows"):
+        moment_shift(jnp.ones((4, 2)), jnp.zeros((4, 2)))
+    dead = gradient_shift(lambda p: p[0] * 0.0 + p[1] ** 2, (jnp.array(1.0), jnp.array(3.0)), (jnp.array(2.0),) * 2)
+    assert dead.distances.tolist() == [0.0, 0.0]
+    assert dead.cosines.tolist() == [0.0, 1.0]
+    woken = gradient_shift(lambda p: p[0] * p[1], (jnp.array(0.0), jnp.array(3.0)), (jnp.array(2.0),) * 2)
+    assert woken.distances.tolist() == [0.0, np.inf]

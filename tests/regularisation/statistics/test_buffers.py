@@ -103,6 +103,10 @@ def test_bad_arguments_are_named():
         set_batch_norm_buffers(net, state, {"layers": (jnp.ones(2), jnp.ones(2))})
     with pytest.raises(ValueError, match="each of its 2 channels"):
         set_batch_norm_buffers(net, state, {"": (jnp.ones(3), jnp.ones(3))})
+    with pytest.raises(ValueError, match="variance -1 for the layer; give 0 or more"):
+        set_batch_norm_buffers(net, state, {"": (jnp.ones(2), -jnp.ones(2))})
+    with pytest.raises(ValueError, match="do not see the batch"):
+        mode_gap(Dropout(0.5), state, x, batch=2)
     with pytest.raises(ValueError, match="at least 2 values"):
         torch_buffers(net, state, rows=1)
     with pytest.raises(ValueError, match="it has no buffers"):
@@ -112,3 +116,22 @@ def test_bad_arguments_are_named():
             call(net, state, x, batch=9)
     with pytest.raises(ValueError, match="PyTorch's momentum"):
         running_law(1.0, 3)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.99])
+def test_buffers_that_are_set_are_used_whatever_the_momentum(momentum):
+    net, state = eqx.nn.make_with_state(BatchNorm)(1, momentum=momentum)
+    state = set_batch_norm_buffers(net, state, {"": (jnp.array([2.0]), jnp.array([9.0]))})
+    assert net(jnp.array([5.0]), state, inference=True)[0].round(3).tolist() == [1.0]
+
+
+def test_a_network_whose_normalisations_differ_in_their_axis_is_told_which():
+    net, state = eqx.nn.make_with_state(eqx.nn.Sequential)([BatchNorm(2, "rows"), BatchNorm(2, "batch")])
+    for call in (
+        lambda: recalibrate(net, state, jnp.ones((4, 2))),
+        lambda: mode_gap(net, state, jnp.ones((4, 2)), batch=2),
+    ):
+        with pytest.raises(
+            ValueError, match=r"'rows' in layers\[0\], 'batch' in layers\[1\]; give all of them one name"
+        ):
+            call()

@@ -45,3 +45,13 @@ def test_bad_arguments_are_named():
         dropout_variance(0.0, 1.0, 1.0)
     with pytest.raises(ValueError, match="give them alike"):
         normalise_features_gradient(jnp.ones((2, 2)), jnp.ones(2))
+    with pytest.raises(ValueError, match="scale = 0"):
+        rectified_moments(1.0, 0.0)
+
+
+def test_features_that_do_not_vary_are_refused_only_without_epsilon():
+    h = jnp.array([[1.0, 2.0], [1.0, 4.0]])
+    for call in (normalise_features, lambda h, **options: normalise_features_gradient(h, h, **options)):
+        with pytest.raises(ValueError, match="variance is 0, which cannot be divided by"):
+            call(h, epsilon=0.0)
+        assert bool(jnp.isfinite(call(h)).all())

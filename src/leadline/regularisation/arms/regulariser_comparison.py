@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,11 +12,12 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
 from leadline._checks import require_counts
 from leadline.frameworks.checks import takes
-from leadline.learning import SealedPart, calibration_error, stratified_split
+from leadline.learning import SealedPart, calibration_error
 
 from ..evaluation.paired_comparisons import Against, compare_with_baseline
 from .arm import NONE, Arm, standard_arms, unfit
 from .arm_training import Lost, MakeNetwork, TrainedArm, Trainer, dense_networks, penalised_rule
+from .given_rows import given_rows
 from .seeded_rows import SeededRows, draw_rows
 
 HIDDEN = (256, 256)
@@ -127,7 +128,7 @@ def compare_regularisers(
     require_counts("compare_regularisers", least=2, folds=folds)
     if not 0 <= random_labels <= 1:
         raise ValueError(f"compare_regularisers got random_labels = {random_labels}; give a share from 0 to 1.")
-    names, x, labels, sealed = _prepared(x, y, test, folds, seal, key)
+    names, x, labels, sealed = given_rows(x, y, test, folds, seal, key)
     drawing, training = jax.random.split(jax.random.fold_in(key, 1))
     drawn = draw_rows(labels, len(names), seeds, folds=folds, sizes=sizes, random_labels=random_labels, key=drawing)
     size = batch or (drawn.train if drawn.train <= WHOLE else BATCH)
@@ -154,60 +155,6 @@ def _check_arms(arms: Sequence[Arm], seeds: int) -> None:
         raise ValueError(f"The arm {NONE} must change nothing; what it changes belongs into an arm of its own.")
     if seeds < 2:
         raise ValueError(f"compare_regularisers got seeds = {seeds}; give at least 2, better 5, for an interval.")
-
-
-class _Given(NamedTuple):
-    """What a user gave, checked: classes, rows to train on with numbers for labels, test rows under a seal."""
-
-    names: np.ndarray
-    x: np.ndarray
-    labels: np.ndarray
-    test: SealedPart
-
-
-def _prepared(
-    x: Any, y: Any, test: Any, folds: int, seal: Callable[[Any, Any], SealedPart], key: PRNGKeyArray
-) -> _Given:
-    x, y = _checked(x, y, "training")
-    if test is None:
-        split = stratified_split(y, (0.8, 0.0, 0.2), key=jax.random.fold_in(key, 0))
-        test, x, y = (x[split.test], y[split.test]), x[split.train], y[split.train]
-    names = np.unique(y)
-    if len(names) < 2:
-        raise ValueError(f"All rows are of one class, {names[0]}; a comparison of classifiers needs two or more.")
-    if len(x) < folds * len(names):
-        raise ValueError(
-            f"There are {len(x)} rows to train on for {len(names)} classes and {folds} folds; give at least "
-            f"{folds * len(names)}, or take fewer folds."
-        )
-    test_x, test_y = _checked(test[0], test[1], "test")
-    if test_x.shape[1:] != x.shape[1:]:
-        raise ValueError(f"Training rows have shape {x.shape[1:]} and test rows {test_x.shape[1:]}; give the same.")
-    strange = np.setdiff1d(test_y, names)
-    if strange.size:
-        raise ValueError(f"The test rows have the class {strange[0]}, of which there is no training row; leave it out.")
-    return _Given(names, x, np.searchsorted(names, y), seal(test_x, test_y))
-
-
-def _checked(x: Any, y: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs as 32-bit numbers and labels, after checks."""
-    x, y = np.asarray(x), np.asarray(y)
-    if x.ndim < 2 or y.ndim != 1 or len(x) != len(y) or not len(x):
-        raise ValueError(
-            f"The {what} data have inputs of shape {x.shape} and labels of shape {y.shape}; give one row of inputs and "
-            "one label for each example."
-        )
-    if x.dtype.kind not in "biuf":
-        raise ValueError(f"The {what} inputs have type {x.dtype}; convert them to numbers.")
-    for part, name in ((x, "inputs"), (y, "label")):
-        if part.dtype.kind == "f" and not np.isfinite(part).all():
-            row = int(np.argwhere(~np.isfinite(part))[0][0])
-            raise ValueError(f"The {what} {name} in row {row} are not finite numbers; remove or repair such rows.")
-    if y.dtype.kind == "f" and (y != np.round(y)).any():
-        raise ValueError(
-            f"The {what} labels are numbers such as {y[y != np.round(y)][0]:g}, not classes; give classes."
-        )
-    return x.astype(np.float32), y
 
 
 def _train(trainer: Trainer, arms: Sequence[Arm], keep: Keep) -> tuple[dict[str, TrainedArm], dict[str, str]]:

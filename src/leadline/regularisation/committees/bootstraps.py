@@ -1,7 +1,7 @@
 """The bootstrap of any statistic: its values on resamples, their spread, and percentile and BCa intervals."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
@@ -59,11 +59,17 @@ def bootstrap(
     rows = np.arange(len(arrays[0]))
     options = {"vectorized": False, "confidence_level": level}
     drawn = stats.bootstrap((rows,), of_rows, n_resamples=resamples, method="percentile", rng=generator(key), **options)
-    bca = stats.bootstrap((rows,), of_rows, n_resamples=0, method="BCa", bootstrap_result=drawn, **options)
-    return Bootstrap(
-        of_rows(rows),
-        np.asarray(drawn.bootstrap_distribution, float),
-        float(drawn.standard_error),
-        (float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)),
-        (float(bca.confidence_interval.low), float(bca.confidence_interval.high)),
-    )
+    values, percentile = np.asarray(drawn.bootstrap_distribution, float), _ends(drawn)
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"bootstrap got a statistic that is no finite number on {np.sum(~np.isfinite(values))} of {resamples} "
+            "resamples; give one that every resample has, or more rows."
+        )
+    bca = percentile  # of a statistic that no resample changes
+    if np.ptp(values) > 0:
+        bca = _ends(stats.bootstrap((rows,), of_rows, n_resamples=0, method="BCa", bootstrap_result=drawn, **options))
+    return Bootstrap(of_rows(rows), values, float(drawn.standard_error), percentile, bca)
+
+
+def _ends(found: Any) -> tuple[float, float]:
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)

@@ -84,8 +84,10 @@ def diagnose(train: float, validation: float, target: float, *, tolerance: float
     >>> diagnose(0.01, 0.30, 0.05).regime, diagnose(0.28, 0.30, 0.05).regime, diagnose(0.05, 0.054, 0.05).regime
     ('variance', 'bias', 'fine')
     """
-    if not min(train, validation, target) >= 0:
-        raise ValueError(f"diagnose got errors {train}, {validation} and target {target}; give numbers of at least 0.")
+    if not all(0 <= error < float("inf") for error in (train, validation, target)):
+        raise ValueError(
+            f"diagnose got errors {train}, {validation} and target {target}; give finite numbers of at least 0."
+        )
     gap, excess = validation - train, validation - target
     larger = "variance" if gap >= excess - gap else "bias"
     regime = "fine" if excess <= tolerance * target else larger

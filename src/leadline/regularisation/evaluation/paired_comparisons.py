@@ -93,6 +93,11 @@ def paired_difference(
             f"paired_difference got {len(d)} pairs, level {level} and {resamples} resamples; give at least 2 pairs, a "
             "level between 0 and 1 and at least one resample."
         )
+    if not np.isfinite(d).all():
+        raise ValueError(
+            f"paired_difference got a pair, number {int(np.argmin(np.isfinite(d)))}, whose difference is no finite "
+            "number; clip infinite losses, or leave such pairs out of both."
+        )
     if method == "t":
         low, high, p = _student(d, level)
     elif method == "bootstrap":

@@ -50,8 +50,14 @@ def replicate(
     if not 0 < level < 1:
         raise ValueError(f"replicate got level = {level}; it must lie strictly between 0 and 1.")
     require_counts("replicate", least=10, resamples=resamples)
-    rng = generator(key)
     first, second = old.mean(axis=1), new.mean(axis=1)
+    for which, scores in (("old", first), ("new", second)):
+        if np.ptp(scores) == 0:
+            raise ValueError(
+                f"replicate got {len(scores)} models that all have the accuracy {scores[0]:.3g} on the {which} set, so "
+                "that it ranks none of them; give models that differ."
+            )
+    rng = generator(key)
     drawn = []
     for _ in range(resamples):
         a = old[:, rng.integers(old.shape[1], size=old.shape[1])].mean(axis=1)

@@ -37,8 +37,9 @@ def modal_outputs(
         if not stateful:
             return found, state
         if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], eqx.nn.State)):
+            told = "an array" if isinstance(found, jax.Array) else kind_of(found)
             raise ValueError(
-                f"The network, {kind_of(model)}, returns {kind_of(found)} and drops its state; return (output, state)."
+                f"The network, {kind_of(model)}, returns {told} and drops its state; return (output, state)."
             )
         return found
 

@@ -120,6 +120,6 @@ def normalisation(
     if groups < 1 or channels % groups:
         raise ValueError(
             f"Group normalisation got {channels} channels for {groups} groups; choose a number of groups that divides "
-            "the channels."
+            "the channels, or a number of channels that the groups divide."
         )
     return eqx.nn.GroupNorm(groups, channels, dtype=dtype)

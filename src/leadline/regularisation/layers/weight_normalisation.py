@@ -90,6 +90,11 @@ def weight_norm_gradients(
         )
     rows, slopes = v.reshape(len(v), -1), dw.reshape(len(v), -1)
     length = jnp.linalg.norm(rows, axis=1)
+    if not isinstance(length, Tracer) and not bool(jnp.all(length > 0)):
+        raise ValueError(
+            f"weight_norm_gradients got v = 0 at unit {int(jnp.argmin(length))}, which has no direction; start it "
+            "elsewhere."
+        )
     along = jnp.sum(slopes * rows, axis=1) / length
     tangent = slopes - along[:, None] * rows / length[:, None]
     return along, (gain / length * tangent.T).T.reshape(v.shape)

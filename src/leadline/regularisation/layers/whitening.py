@@ -6,9 +6,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from leadline._checks import require
+from leadline._checks import require, require_counts
 from leadline.landscape import deep_linear
 
 Kind = Literal["pca", "zca", "cholesky"]
@@ -75,6 +76,11 @@ def inverse_square_root(matrix: Float[Array, "p p"]) -> Float[Array, "p p"]:
     [[-0.0625, 0.0], [0.0, -0.0625]]
     """
     values, basis = jnp.linalg.eigh(matrix)
+    if not isinstance(values, Tracer) and not bool(values[0] > 0):
+        raise ValueError(
+            f"inverse_square_root got a matrix with the eigenvalue {float(values[0]):.3g}; give a positive definite "
+            "one, for instance by adding a small multiple of the identity."
+        )
     return (basis / jnp.sqrt(values)) @ basis.T
 
 
@@ -100,7 +106,11 @@ def newton_schulz(matrix: Float[Array, "p p"], num_steps: int = 15) -> Float[Arr
     >>> jnp.abs(z @ a @ z - jnp.eye(2)).max() < 1e-5
     Array(True, dtype=bool)
     """
+    require("newton_schulz", axes=2, matrix=matrix)
+    require_counts("newton_schulz", num_steps=num_steps)
     size = jnp.linalg.norm(matrix)
+    if not isinstance(size, Tracer) and not bool(size > 0):
+        raise ValueError("newton_schulz got a matrix of zeros, which has no inverse; give a positive definite one.")
     eye = jnp.eye(len(matrix), dtype=matrix.dtype)
 
     def step(pair: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
@@ -130,6 +140,9 @@ class BatchWhitening(eqx.Module):
     num_steps: int = eqx.field(static=True, default=15)
 
     def __check_init__(self) -> None:
+        require_counts("BatchWhitening", num_steps=self.num_steps)
+        if not self.epsilon >= 0:
+            raise ValueError(f"BatchWhitening got epsilon = {self.epsilon}; give 0 or more.")
         if self.method not in ("eigen", "newton-schulz", "cholesky"):
             raise ValueError(
                 f"BatchWhitening got method {self.method!r}; choose one of eigen, newton-schulz, cholesky."

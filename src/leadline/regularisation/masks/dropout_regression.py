@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 
 from leadline._checks import require, require_rows
+from leadline.learning import least_squares
 
 Keep = float | Float[Array | np.ndarray, " d"]
 
@@ -62,6 +63,8 @@ def dropout_loss(
     require("dropout_loss", axes=1, y=y, weights=weights)
     x, pi = _checked("dropout_loss", x, keep)
     w = np.asarray(weights, float)
+    if len(w) != x.shape[1]:
+        raise ValueError(f"dropout_loss got {len(w)} weights for {x.shape[1]} features; give one for each.")
     fit = np.sum((np.asarray(y, float) - x @ (pi * w)) ** 2)
     return DropoutLoss(float(fit), float(np.sum(pi * (1 - pi) * np.sum(x**2, axis=0) * w**2)))
 
@@ -86,7 +89,7 @@ def dropout_ridge(
     scale = np.where(norms > 0, norms, 1.0)
     rows = np.concatenate([x / scale, np.diag(np.sqrt((1 - pi) / pi))])
     target = np.concatenate([np.asarray(y, float), np.zeros(len(pi))])
-    return np.linalg.lstsq(rows, target, rcond=None)[0] / scale
+    return np.asarray(least_squares(rows, target, intercept=False).weights) / scale
 
 
 def _checked(function: str, x: Array | np.ndarray, keep: Keep) -> tuple[np.ndarray, np.ndarray]:

@@ -11,8 +11,8 @@ from jaxtyping import PyTree
 from leadline.frameworks.checks import inference_options
 
 from ..layers.modal_calls import modal_outputs
-from ..layers.normalisation import BatchNorm
 from ..layers.running_statistics import batch_norms, kept
+from ..statistics.buffers import layer_buffers
 from .modal_networks import BATCH_NORM, DROPOUT, ModalLayer, ModalNetwork, Mode, Pass, Statistics, batch_statistics
 
 
@@ -100,12 +100,7 @@ def _kept(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Statistics:
 
 def _used(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Statistics:
     """The statistics that the layer divides by in use."""
-    averages = _kept(layer, state)
+    mean, variance = (np.asarray(part, float) for part in layer_buffers(layer, state))
     if layer.mode == "ema":
-        return averages._replace(seen=0 if bool(kept(state, layer.ema_first_time_index)) else None)
-    seen = int(kept(state, layer.batch_counter))
-    if isinstance(layer, BatchNorm):
-        mean, variance = layer.statistics(state)
-        return Statistics(np.asarray(mean, float), np.asarray(variance, float), seen)
-    share = 1 - layer.momentum**seen if seen else 1.0
-    return Statistics(averages.mean / share, averages.variance / share, seen)
+        return Statistics(mean, variance, 0 if bool(kept(state, layer.ema_first_time_index)) else None)
+    return Statistics(mean, variance, int(kept(state, layer.batch_counter)))

@@ -81,7 +81,11 @@ class NoiseInjection(eqx.Module):
 def noisy_inputs(
     x: Num[Array | np.ndarray, "n ..."], scale: float | Float[Array, ""], *, key: PRNGKeyArray
 ) -> Num[Array, "n ..."]:
-    """x + s ξ with ξ ~ N(0, I); as it is where s is the number 0."""
+    """x + s ξ with ξ ~ N(0, I); as it is where s is the number 0.
+
+    >>> noisy_inputs(jnp.array([1, 2]), 0.0, key=jax.random.key(0)).tolist()
+    [1, 2]
+    """
     x = jnp.asarray(x)
     if _is_zero(scale):
         return x
@@ -108,7 +112,13 @@ def noisy_weights(
 def noisy_labels(
     labels: Num[Array, " n"], probability: float | Float[Array, ""], classes: int, *, key: PRNGKeyArray
 ) -> Num[Array, " n"]:
-    """Each label with this probability drawn anew from all classes, its own among them."""
+    """Each label with this probability drawn anew from all classes, its own among them.
+
+    >>> noisy_labels(jnp.array([3, 1]), 0.0, 4, key=jax.random.key(0)).tolist()
+    [3, 1]
+    """
+    if isinstance(probability, int | float) and not 0 <= probability <= 1:
+        raise ValueError(f"noisy_labels got the probability {probability} of a new label; give a number from 0 to 1.")
     which, what = jax.random.split(key)
     drawn = jax.random.randint(what, labels.shape, 0, classes, labels.dtype)
     return jnp.where(jax.random.bernoulli(which, probability, labels.shape), drawn, labels)

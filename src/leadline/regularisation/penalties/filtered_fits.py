@@ -46,6 +46,8 @@ def filtered_fits(
             "rows of both and at least one filter."
         )
     x, y = np.asarray(x, float), np.asarray(y, float)
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ValueError("filtered_fits got inputs or targets that are infinite; remove or repair such rows.")
     x_mean, y_mean = (x.mean(axis=0), y.mean(axis=0)) if intercept else (np.zeros(x.shape[1]), np.zeros(y.shape[1]))
     u, singular, vt = np.linalg.svd(x - x_mean, full_matrices=False)
     kept = singular > max(x.shape) * np.finfo(float).eps * singular[:1]

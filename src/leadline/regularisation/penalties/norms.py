@@ -26,7 +26,11 @@ def matrices(params: PyTree) -> PyTree:
 
 
 def everything(params: PyTree) -> PyTree:
-    """True for every array of floating-point numbers: biases are penalised too."""
+    """True for every array of floating-point numbers: biases are penalised too.
+
+    >>> everything({"kernel": jnp.ones((3, 2)), "bias": jnp.ones(2), "steps": jnp.array(7)})
+    {'bias': True, 'kernel': True, 'steps': False}
+    """
     return jax.tree.map(eqx.is_inexact_array, params)
 
 

@@ -40,8 +40,19 @@ class Penalised(eqx.Module):
 
     def __call__(self, params: PyTree, *data: PyTree) -> Float[Array, ""]:
         value = self.loss(params, *data)
-        rows = jax.tree.leaves(data)[0].shape[0] if self.convention == "sum" else 1
-        return rows * value + self.strength * self.penalty(params)
+        return self._rows(data) * value + self.strength * self.penalty(params)
+
+    def _rows(self, data: tuple[PyTree, ...]) -> int:
+        """By how much the mean is multiplied."""
+        if self.convention == "mean":
+            return 1
+        arrays = jax.tree.leaves(data)
+        if not arrays or not arrays[0].ndim:
+            raise ValueError(
+                'Penalised with convention "sum" got no data whose rows it could count; call it with the data of the '
+                'loss, or take the convention "mean".'
+            )
+        return len(arrays[0])
 
 
 def convert_strength(strength: float | Array, rows: int, *, to: Convention) -> float | Array:

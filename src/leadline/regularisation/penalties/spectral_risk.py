@@ -36,8 +36,7 @@ def filter_risk(
     `eigenvalues` are those of XᵀX/n with n = `rows`, `signal` the coordinates of θ* in its eigenvectors, `noise` the
     standard deviation σ of ε; the fit starts from 0. `of` is "weights" or "predictions" (in-sample). At the time
     t = 1/μ gradient flow has at most 1.6859 times the risk of ridge with μ, for every spectrum, signal and noise, both
-    ways (Ali, Kolter and Tibshirani 2019, who
-    round it to 1.6862).
+    ways (Ali, Kolter and Tibshirani 2019, who round it to 1.6862).
 
     >>> from leadline.regularisation import RidgeFilter
     >>> risk = filter_risk(RidgeFilter(1.0), np.array([1.0, 3.0]), np.array([2.0, 4.0]), 2.0, 4)

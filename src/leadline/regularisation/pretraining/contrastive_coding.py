@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree, Real
 
 from leadline._checks import require_counts
@@ -21,6 +22,14 @@ def info_nce(scores: Float[Array, "... candidates"], positive: Array | int = 0) 
     >>> [round(float(v), 4) for v in info_nce(jnp.zeros((2, 8)))]  # log 8
     [2.0794, 2.0794]
     """
+    candidates = scores.shape[-1]
+    if not isinstance(positive, Tracer) and not np.all(
+        (np.asarray(positive) >= 0) & (np.asarray(positive) < candidates)
+    ):
+        raise ValueError(
+            f"info_nce got the positive candidate {np.max(np.asarray(positive))} of {candidates}; give numbers from 0 "
+            f"to {candidates - 1}."
+        )
     chosen = jnp.broadcast_to(jnp.asarray(positive), scores.shape[:-1])
     return -jnp.take_along_axis(jax.nn.log_softmax(scores), chosen[..., None], axis=-1)[..., 0]
 
@@ -126,4 +135,9 @@ def autoregression_information(rho: float | np.ndarray, ahead: int | np.ndarray 
     >>> round(float(autoregression_information(0.9)), 4)
     0.8304
     """
+    if not np.all(np.abs(rho) < 1) or np.any(np.asarray(ahead) < 1):
+        raise ValueError(
+            f"autoregression_information got ρ up to {np.max(np.abs(rho)):g}, {np.min(ahead)} ahead; give |ρ| below 1, "
+            "and at least 1 step."
+        )
     return -np.log1p(-(np.abs(rho) ** (2 * np.asarray(ahead)))) / 2

@@ -46,6 +46,11 @@ def label_efficiency(
     """
     labels, truth = np.asarray(train_labels), np.asarray(test_labels)
     require_counts("label_efficiency", draws=draws)
+    if not train or set(train) != set(test):
+        raise ValueError(
+            f"label_efficiency got train features {sorted(train)} and test features {sorted(test)}; give the same "
+            "kinds of both, at least one."
+        )
     for name in train:
         require_rows("label_efficiency", **{f"train features {name}": train[name], "train labels": labels})
         require_rows("label_efficiency", **{f"test features {name}": test[name], "test labels": truth})

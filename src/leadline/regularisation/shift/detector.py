@@ -61,6 +61,8 @@ def two_samples(function: str, train: Inputs, test: Inputs, *, least: int) -> tu
     """Both samples in rows of numbers, and which rows are of the second; ValueError where they do not go together."""
     require_numbers(function, train=train, test=test)
     one, two = np.asarray(train, float), np.asarray(test, float)
+    if not (np.isfinite(one).all() and np.isfinite(two).all()):
+        raise ValueError(f"{function} got inputs that are infinite; remove or repair such rows.")
     if one.ndim == 0 or one.shape[1:] != two.shape[1:] or min(len(one), len(two)) < least:
         raise ValueError(
             f"{function} got train inputs {one.shape} and test inputs {two.shape}; give at least {least} rows of each, "

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
 from leadline._checks import require
@@ -21,8 +22,15 @@ def moment_shift(before: Float[Array, "n units"], after: Float[Array, "m units"]
     3.0
     """
     require("moment_shift", axes=2, before=before, after=after)
+    if before.shape[1] != after.shape[1]:
+        raise ValueError(
+            f"moment_shift got {before.shape[1]} units before and {after.shape[1]} after; give the same layer."
+        )
+    spread = jnp.mean(jnp.var(before, 0))
+    if not isinstance(spread, Tracer) and not bool(spread > 0):
+        raise ValueError("moment_shift got activations that do not vary over the rows before; give rows that differ.")
     moved = (jnp.mean(after, 0) - jnp.mean(before, 0)) ** 2 + (jnp.std(after, 0) - jnp.std(before, 0)) ** 2
-    return jnp.sqrt(jnp.mean(moved) / jnp.mean(jnp.var(before, 0)))
+    return jnp.sqrt(jnp.mean(moved) / spread)
 
 
 def squared_mmd(
@@ -50,7 +58,10 @@ def squared_mmd(
 
 
 class GradientShift(NamedTuple):
-    """For each layer its gradient before and after the layers below it made their step."""
+    """For each layer its gradient before and after the layers below it made their step.
+
+    Where a gradient is 0 its direction is unknown: the cosine is 0, the distance 0 if it stays 0 and else infinite.
+    """
 
     distances: Float[Array, " layers"]  #: ‖G′ − G‖/‖G‖
     cosines: Float[Array, " layers"]
@@ -76,9 +87,10 @@ def gradient_shift(
     for layer, own in enumerate(first):
         mixed = (*after[:layer], *before[layer:])
         own, new = _flat(own), _flat(jax.grad(lambda p: loss(p))(mixed)[layer])
-        size = jnp.linalg.norm(own)
-        distances.append(jnp.linalg.norm(new - own) / size)
-        cosines.append(new @ own / (size * jnp.linalg.norm(new)))
+        moved, size, after_size = (jnp.linalg.norm(vector) for vector in (new - own, own, new))
+        distances.append(jnp.where(moved > 0, moved / size, 0.0))
+        product = size * after_size
+        cosines.append(jnp.where(product > 0, new @ own / jnp.where(product > 0, product, 1.0), 0.0))
     return GradientShift(jnp.stack(distances), jnp.stack(cosines))
 
 

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 
 from ..layers.normalisation import BatchNorm
@@ -30,7 +31,7 @@ def batch_norm_buffers(net: PyTree, state: eqx.nn.State) -> dict[str, Buffers]:
     >>> batch_norm_buffers(net, state)[""].variance.tolist()
     [1.0, 1.0]
     """
-    return {name: _read(layer, state) for name, layer in batch_norms(net).items()}
+    return {name: layer_buffers(layer, state) for name, layer in batch_norms(net).items()}
 
 
 def set_batch_norm_buffers(net: PyTree, state: eqx.nn.State, buffers: Mapping[str, Sequence[Array]]) -> eqx.nn.State:
@@ -56,6 +57,11 @@ def set_batch_norm_buffers(net: PyTree, state: eqx.nn.State, buffers: Mapping[st
             raise ValueError(
                 f"set_batch_norm_buffers got {np.shape(mean)} and {np.shape(variance)} for {name or 'the layer'}; give "
                 f"a mean and a variance for each of its {layer.input_size} channels."
+            )
+        if not isinstance(variance, Tracer) and not bool(np.all(np.asarray(variance) >= 0)):
+            raise ValueError(
+                f"set_batch_norm_buffers got the variance {float(np.min(np.asarray(variance))):g} for "
+                f"{name or 'the layer'}; give 0 or more."
             )
         state = _write(layer, state, mean, variance)
     return state
@@ -85,6 +91,11 @@ def from_torch_buffers(
     """The state with PyTorch's buffers (`running_mean`, `running_var`), made biased again by (n − 1)/n of n = `rows`.
 
     PyTorch itself uses the unbiased variance in inference; for its very outputs pass a large `rows`.
+
+    >>> net, state = eqx.nn.make_with_state(eqx.nn.BatchNorm)(1, "batch", mode="batch")
+    >>> theirs = {"": {"running_mean": np.zeros(1), "running_var": np.array([1.25])}}
+    >>> batch_norm_buffers(net, from_torch_buffers(net, state, theirs, rows=5))[""].variance.tolist()
+    [1.0]
     """
     factor = _unbiased("from_torch_buffers", rows)
     given = {
@@ -100,7 +111,13 @@ def _unbiased(function: str, rows: int) -> float:
     return rows / (rows - 1)
 
 
-def _read(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Buffers:
+def layer_buffers(layer: eqx.nn.BatchNorm, state: eqx.nn.State) -> Buffers:
+    """What one batch normalisation divides by in inference mode.
+
+    >>> layer, state = eqx.nn.make_with_state(BatchNorm)(2)
+    >>> layer_buffers(layer, state).mean.tolist()
+    [0.0, 0.0]
+    """
     if isinstance(layer, BatchNorm):
         return Buffers(*layer.statistics(state))
     if layer.mode == "ema":
@@ -117,5 +134,5 @@ def _write(layer: eqx.nn.BatchNorm, state: eqx.nn.State, mean: Array, variance: 
     if layer.mode == "ema":
         return state.set(layer.ema_first_time_index, jnp.array(False))  # type: ignore[arg-type]
     # Inference divides by 1 − ρᶜ: at this count that is 1 in double precision, now and after further training.
-    count = math.ceil(-40 / math.log(layer.momentum))
+    count = 1 if layer.momentum == 0 else math.ceil(-40 / math.log(layer.momentum))
     return state.set(layer.batch_counter, jnp.full_like(state.get(layer.batch_counter), count))  # type: ignore[arg-type]

@@ -17,14 +17,13 @@ def normalise_features(h: Float[Array, "..."], axes: Axes = 0, *, epsilon: float
 
     Over the rows it is batch normalisation, over the features of a row layer normalisation, over rows and positions
     that of a convolution (Ioffe and Szegedy 2015; Ba, Kiros and Hinton 2016); what has one element alone becomes 0.
-    The variance of the result is σ²/(σ² + ε).
+    The variance of the result is σ²/(σ² + ε). With ε = 0 features that do not vary are refused.
 
     >>> normalise_features(jnp.array([[1.0, 0.0], [3.0, 8.0]]), epsilon=0.0).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
     """
-    require("normalise_features", h=h)
-    centred = h - jnp.mean(h, axes, keepdims=True)
-    return centred * jax.lax.rsqrt(jnp.mean(centred**2, axes, keepdims=True) + epsilon)
+    centred, scale = _centred("normalise_features", h, axes, epsilon)
+    return centred * scale
 
 
 def normalise_features_gradient(
@@ -41,15 +40,27 @@ def normalise_features_gradient(
     >>> bool(jnp.allclose(by_hand, by_jax, atol=1e-6))
     True
     """
-    require("normalise_features_gradient", h=h, dy=dy)
+    require("normalise_features_gradient", dy=dy)
     if h.shape != dy.shape:
         raise ValueError(
             f"normalise_features_gradient got h of shape {h.shape} and dy of shape {dy.shape}; give them alike."
         )
-    centred = h - jnp.mean(h, axes, keepdims=True)
-    scale = jax.lax.rsqrt(jnp.mean(centred**2, axes, keepdims=True) + epsilon)
+    centred, scale = _centred("normalise_features_gradient", h, axes, epsilon)
     hhat = centred * scale
     return scale * (dy - jnp.mean(dy, axes, keepdims=True) - hhat * jnp.mean(dy * hhat, axes, keepdims=True))
+
+
+def _centred(function: str, h: Array, axes: Axes, epsilon: float) -> tuple[Array, Array]:
+    """h − μ and 1/√(σ² + ε); ValueError where that is no number."""
+    require(function, h=h)
+    centred = h - jnp.mean(h, axes, keepdims=True)
+    variance = jnp.mean(centred**2, axes, keepdims=True)
+    if not isinstance(variance, Tracer) and not bool(jnp.all(variance + epsilon > 0)):
+        raise ValueError(
+            f"{function} got epsilon = {epsilon} and features whose variance is {float(jnp.min(variance)):g}, which "
+            "cannot be divided by; give an epsilon above 0, or features that vary."
+        )
+    return centred, jax.lax.rsqrt(variance + epsilon)
 
 
 def rectified_moments(shift: Number = 0.0, scale: Number = 1.0) -> tuple[Number, Number]:
@@ -60,6 +71,8 @@ def rectified_moments(shift: Number = 0.0, scale: Number = 1.0) -> tuple[Number,
     >>> [round(float(v), 5) for v in rectified_moments()]
     [0.39894, 0.34085]
     """
+    if not isinstance(scale, Tracer) and not np.all(np.asarray(scale) > 0):
+        raise ValueError(f"rectified_moments got scale = {np.min(np.asarray(scale)):g}; give a number above 0.")
     t = shift / scale
     density, below = jax.scipy.stats.norm.pdf(t), jax.scipy.stats.norm.cdf(t)
     mean = density + t * below

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, PyTree, Shaped
 
 from leadline._checks import require
 
+from ..layers.modal_calls import batch_axis
 from ..layers.running_statistics import batch_norms
 
 
@@ -46,15 +47,12 @@ def mode_gap(net: PyTree, state: eqx.nn.State, x: Shaped[Array, "n ..."], *, bat
         quiet,
         is_leaf=lambda node: isinstance(node, eqx.nn.BatchNorm),
     )
-    names = {layer.axis_name for layer in batch_norms(net).values()}
-    if len(names) != 1:
-        raise ValueError(
-            f"mode_gap got batch normalisations over {len(names)} axes; it needs one name for all of them."
-        )
+    if not batch_norms(net):
+        raise ValueError("mode_gap got a network without eqx.nn.BatchNorm layers; its outputs do not see the batch.")
     whole = len(x) // batch
     used = x[: whole * batch].reshape(whole, batch, *x.shape[1:])
 
-    by_batch, by_buffers = _outputs(own, quiet, state, used, names.pop())
+    by_batch, by_buffers = _outputs(own, quiet, state, used, batch_axis(net))
     return ModeGap(*(out.reshape(whole * batch, *out.shape[2:]) for out in (by_batch, by_buffers)))
 
 

@@ -1,7 +1,6 @@
 """Recalibration: the buffers of batch normalisation recomputed for the weights as they are."""
 
 import dataclasses
-from collections.abc import Hashable
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +11,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree, Shaped
 
 from leadline._checks import require
 
+from ..layers.modal_calls import batch_axis
 from ..layers.running_statistics import batch_norms
 from .buffers import Buffers, batch_norm_buffers, set_batch_norm_buffers
 from .running_averages import pooled_moments
@@ -93,7 +93,7 @@ def _measured(net: PyTree, state: eqx.nn.State, x: Array, used: dict[str, Buffer
         lambda node: _Measuring(node, next(given)) if _is_batch_norm(node) else node, net, is_leaf=_is_batch_norm
     )
     mapped: Any = eqx.nn.inference_mode(swapped)
-    _, after = jax.vmap(mapped, in_axes=(0, None), out_axes=(0, None), axis_name=_axis_name(layers))(x, state)
+    _, after = jax.vmap(mapped, in_axes=(0, None), out_axes=(0, None), axis_name=batch_axis(net))(x, state)
     return {name: Buffers(*after.get(_index(layer))) for name, layer in layers.items()}
 
 
@@ -104,18 +104,6 @@ def _is_batch_norm(node: Any) -> bool:
 def _index(layer: eqx.nn.BatchNorm) -> Any:
     """Where its running statistics are in the state."""
     return layer.ema_state_index if layer.mode == "ema" else layer.batch_state_index
-
-
-def _axis_name(layers: dict[str, eqx.nn.BatchNorm]) -> Hashable:
-    names = {
-        layer.axis_name if isinstance(layer.axis_name, Hashable) else tuple(layer.axis_name)
-        for layer in layers.values()
-    }
-    if len(names) > 1:
-        raise ValueError(
-            f"recalibrate got layers with the axis names {sorted(map(str, names))}; give one to all of them."
-        )
-    return names.pop()
 
 
 def _along(values: Array | None, ndim: int) -> Array:

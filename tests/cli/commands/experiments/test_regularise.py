@@ -119,7 +119,9 @@ def test_a_recipe_of_layers_takes_them_and_its_own_network(leadline, tmp_path):
         (lambda: table(classes=("ill",)), ("--target", "state"), "All rows are of one class, ill"),
         (lambda: table(n=10), ("--target", "state"), "8 rows to train on for 2 classes and 5 folds"),
         (lambda: table(poison="inf"), ("--target", "state"), "are not finite numbers; remove or repair"),
-        (lambda: table(classes=("0.5", "0.7")), ("--target", "state"), "numbers such as 0.7, not classes"),
+        (lambda: table(classes=("0.5", "0.7")), ("--target", "state"), "for classifiers alone, so give classes"),
+        (lambda: table(classes=("1", "2")), ("--target", "height"), "whether the number is above its median"),
+        (lambda: table(classes=[str(k) for k in range(70)]), ("--target", "state"), "different numbers in"),
         (
             table,
             ("--target", "state", "--arm", "dropuot 0.5"),

@@ -132,7 +132,12 @@ def batch_norm_makes_bias_redundant(
         atol=1e-10 * size * num_steps,
     )
     yield drift
-    yield close(losses["dependence ignored"], losses["dependence ignored"][0], "meanwhile: the loss", rtol=1e-10)
+    yield close(
+        losses["dependence ignored"],
+        losses["dependence ignored"][0],
+        "dependence ignored: the loss after t steps, against that at the start",
+        rtol=1e-10,
+    )
     layer, state = batch_norm(3)
     h, dy = jnp.asarray(rng.normal(size=(rows, 3))), jnp.asarray(rng.normal(size=(rows, 3)))
     of_bias = jax.grad(lambda b: jnp.sum(dy * on_batch(layer, state, h + b)[0]))(jnp.zeros(3))
@@ -199,7 +204,7 @@ def batch_norm_weight_direction(
     gradient, scaled = np.asarray(slope(w, x, 0.0)), np.asarray(slope(factor * w, x, 0.0))
     # Both are differences of terms of the size |x||δ|/σ, which sets the rounding.
     rounding = float(jnp.max(jnp.abs(x)) / length * (jnp.max(jnp.abs(dy)) + 3 * np.max(here**2)))
-    what = "wᵀ∇l over ‖w‖"
+    what = "gradient along the weights, wᵀ∇l over ‖w‖"
     yield close(w @ gradient / np.linalg.norm(w), 0.0, what, atol=1e-10 * rounding)
     yield close(factor * scaled, gradient, "c∇l(cw), against ∇l(w)", atol=1e-10 * rounding)
     with_eps, out = np.asarray(slope(w, x, epsilon)), np.asarray(outputs(w, x, epsilon))

@@ -4,8 +4,9 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from leadline import regularisation
 from leadline.claims.scenarios.regularisation.normalised_digits import dense_maker, digit_part, logits, trained
-from leadline.evidence import Int, at_least, claim, mean
+from leadline.evidence import Int, at_least, claim
 from leadline.presentation import figure
 
 RATES = np.geomspace(1e-4, 10.0, 11)  # two to a decade
@@ -41,14 +42,14 @@ def batch_norm_learning_rate_insensitivity(
             final[depth, name] = np.median(np.where(np.isfinite(losses), losses, np.inf), axis=1)
             effective[depth, name] = rates
     for depth in depths:
-        gain = counts[depth, "BN"] - counts[depth, "plain"]
-        what = f"{depth} layers: decades of step sizes that reach 0.95, with BN less without: above 0"
         reached = bool(np.max(counts[depth, "BN"]) > 0 or np.max(counts[depth, "plain"]) > 0)
-        low = gain.mean() - 3 * gain.std(ddof=1) / np.sqrt(seeds)
-        yield mean(gain, 0.0, what, side="at least").given(reached, "some step size reaches an accuracy of 0.95")
-        if depth == deepest:
-            what = f"{depth} layers: that mean less three standard errors"
-            yield at_least(low, 0.0, what, strict=True).given(reached, "some step size reaches an accuracy of 0.95")
+        more = regularisation.paired_difference(counts[depth, "BN"], counts[depth, "plain"])
+        what = f"{depth} layers: decades of step sizes that reach 0.95, with BN less without"
+        if depth < deepest:
+            judged = at_least(more.high, 0.0, f"{what}: upper end of the paired 95% interval, not below 0")
+        else:
+            judged = at_least(more.low, 0.0, f"{what}: lower end of the paired 95% interval", strict=True)
+        yield judged.given(reached, "some step size reaches an accuracy of 0.95")
     panels = []
     for name in ("plain", "BN"):
         points = {f"{depth} layers": (RATES, np.minimum(final[depth, name], 10.0)) for depth in depths}

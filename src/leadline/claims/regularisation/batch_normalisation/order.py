@@ -38,16 +38,18 @@ def batch_norm_order(key, seeds: Int(6, 24) = 12, slow: Real(0.01, 0.05, log=Tru
     yield mean(zeros, 0.5, "BN then ReLU: share of values at 0")
     what = "BN then ReLU: mean of the next layer's inputs, against 0.399"
     yield mean(first.mean(axis=1), expected, what)
-    what = "BN then ReLU: their mean squared deviation, against 0.341"
+    what = "BN then ReLU: mean squared deviation of the next layer's inputs, against 0.341"
     yield mean(((first - expected) ** 2).mean(axis=1), variance, what)
     yield close(last.mean(axis=0), 0.0, "ReLU then BN: mean of the next layer's inputs", atol=1e-10)
     spread = np.maximum(np.asarray(a), 0.0).var(axis=0)
-    yield close(last.var(axis=0), spread / (spread + 1e-5), "ReLU then BN: their variance", rtol=1e-8)
+    yield close(
+        last.var(axis=0), spread / (spread + 1e-5), "ReLU then BN: variance of the next layer's inputs", rtol=1e-8
+    )
     found = {order: _accuracies(key, order, (slow, fast), seeds) for order in ("before", "after")}
     gains = dict(zip((slow, fast), found["before"] - found["after"], strict=True))
     what = f"accuracy, BN before ReLU less BN after it, paired, step size {slow:.2g}: not above 0"
     yield mean(gains[slow], 0.0, what, side="at most")
-    what = f"the same at step size {fast:.2g}: not below 0"
+    what = f"accuracy, BN before ReLU less BN after it, paired, step size {fast:.2g}: not below 0"
     yield mean(gains[fast], 0.0, what, side="at least")
     told = "; ".join(
         f"{gain.mean():+.3f} ± {gain.std(ddof=1) / np.sqrt(seeds):.3f} at η = {r:.2g}" for r, gain in gains.items()

@@ -33,13 +33,13 @@ def relu_after_standardising(key, shift: Real(-3.0, 3.0) = 0.0, samples: Int(100
         quad(lambda z, k=k: (z + shift) ** k * norm.pdf(z), -shift, max(12.0, 12.0 - shift), epsabs=1e-13)[0]
         for k in (1, 2)
     ]
-    yield close(found[0], integrals[0], "mean, against quadrature", atol=1e-10)
-    yield close(found[1], integrals[1] - integrals[0] ** 2, "variance, against quadrature", atol=1e-10)
+    yield close(found[0], integrals[0], "mean of relu(z + b), against quadrature", atol=1e-10)
+    yield close(found[1], integrals[1] - integrals[0] ** 2, "variance of relu(z + b), against quadrature", atol=1e-10)
     draws = np.maximum(rng.normal(size=samples) + shift, 0.0)
-    yield mean(draws, found[0], "mean of draws", deviation=np.sqrt(found[1]))
-    yield mean((draws - found[0]) ** 2, found[1], "mean squared deviation of draws")
+    yield mean(draws, found[0], "mean of draws of relu(z + b)", deviation=np.sqrt(found[1]))
+    yield mean((draws - found[0]) ** 2, found[1], "mean squared deviation of draws of relu(z + b)")
     plain = [float(value) for value in regularisation.rectified_moments(0.0)]
-    yield reference(plain, (0.39894, 0.34085), "mean and variance at b = 0", digits=5)
+    yield reference(plain, (0.39894, 0.34085), "mean and variance of relu(z)", digits=5)
     grid = np.linspace(-3, 3, 61)
     lines = [np.asarray(value) for value in regularisation.rectified_moments(jnp.asarray(grid))]
     z = rng.normal(size=20_000)
@@ -81,11 +81,21 @@ def dropout_batch_norm_variance_shift(key, drop: Real(0.05, 0.8) = 0.5, offset: 
     layer, keys = regularisation.Dropout(drop), jax.random.split(key, 4000)
     draws = np.asarray(jax.vmap(lambda k: layer(jnp.asarray(x), key=k))(keys))
     yield mean(((draws - average) ** 2).mean(axis=1), predicted, "mean squared deviation of draws of the layer")
-    yield reference(regularisation.dropout_variance(0.0, 1.0, 0.5), 2.0, "standard normal, p = ½: ratio", digits=5)
+    yield reference(
+        regularisation.dropout_variance(0.0, 1.0, 0.5),
+        2.0,
+        "variance with dropout on over off: standard normal values, p = ½",
+        digits=5,
+    )
     rectified = regularisation.rectified_moments()
     # The curriculum has 0.842 here; (σ² + μ²)/(1 − p) − μ² = 1 − 1/(2π) = 0.84085 exactly.
     value = float(regularisation.dropout_variance(*rectified, 0.5))
-    yield reference([value, float(rectified[1])], [0.84085, 0.34085], "ReLU of it, p = ½: on and off", digits=5)
+    yield reference(
+        [value, float(rectified[1])],
+        [0.84085, 0.34085],
+        "variance with dropout on and off: ReLU of standard normal values, p = ½",
+        digits=5,
+    )
     measured, expected, learnt = _network_ratios(key, drop)
     what = "six networks: variance before a normalisation, dropout on over off, less the predicted ratio"
     yield mean((measured - expected).mean(axis=(0, 2)), 0.0, what)

@@ -54,7 +54,7 @@ def running_statistics(
     deviation = 3.0 / np.sqrt(batch) * np.sqrt(float(law.variance_share))
     yield mean(buffers[-1], expected, "running mean after the last step, begun at 0: 2 − 2ρᵗ", deviation=deviation)
     squares = (buffers[-1] - expected) ** 2
-    what = "its variance, against (1 − ρ)/(1 + ρ) (1 − ρ²ᵗ) of a batch mean's"
+    what = "variance of the running mean, against (1 − ρ)/(1 + ρ) (1 − ρ²ᵗ) of a batch mean's"
     yield mean(squares, deviation**2, what, deviation=np.sqrt(2) * deviation**2)
     spread = regularisation.running_average(jnp.asarray(variances), decay, 9.0 * (batch - 1) / batch)
     whole = np.asarray(spread)[-1] * batch / (batch - 1)

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leadline import data, learning, networks, regularisation
 from leadline.claims.scenarios.regularisation.repeated_fits import noisy_sine, polynomial_learner, tree_learner
-from leadline.evidence import Int, Real, at_least, at_most, close, mean, method, model
+from leadline.evidence import Int, Real, at_least, at_most, close, mean, method, model, smaller
 from leadline.presentation import figure
 
 GRID = np.linspace(-0.9, 0.9, 101)
@@ -30,10 +30,11 @@ def bagging_committee(
 
     Assumes: squared loss, for which the mean is the aggregate; rows are independent.
 
-    Check: Noisy points of a sine, fresh datasets. The split of the error is exact; that trees and networks improve is
-    a finding. For polynomials of degree 9 it is not confirmed: least squares is linear in y, and a resample without
-    the outermost points goes astray there. At two of 20 other seeds a finding failed: once the bag of networks was
-    worse than single ones, once the risk of the line changed by 1.2%.
+    Check: Noisy points of a sine, fresh datasets. The split of the error is exact; that trees improve is a finding. Of
+    networks, on one dataset, it is judged only that a bag is not clearly worse: at two of three seeds the 95% interval
+    of its gain held 0. For polynomials of degree 9 no gain is confirmed: least squares is linear in y, and a resample
+    without the outermost points goes astray there. At two of 20 other seeds a finding failed: once the bag of networks
+    was worse than single ones, once the risk of the line changed by 1.2%.
     """
     learners = {"line": polynomial_learner(1), "polynomial": polynomial_learner(9), "tree": tree_learner()}
     truth = np.sin(np.pi * GRID)
@@ -98,8 +99,8 @@ def _networks(key, samples, noise):
     grid, truth = jnp.asarray(GRID[:, None], jnp.float32), np.sin(np.pi * GRID)
     each = np.mean((np.asarray(alone.outputs(grid))[..., 0] - truth) ** 2, axis=1)
     together = float(np.mean((np.asarray(bagged.outputs(grid)).mean(axis=0)[:, 0] - truth) ** 2))
-    what = "networks: error of one that saw all rows, against that of a bag of 8 (mean at least)"
-    yield mean(each, together, what, side="at least").as_empirical()
+    what = "networks: error of one that saw all rows less that of a bag of 8, mean over 8 of them: not below 0"
+    yield mean(each - together, 0.0, what, side="at least").as_empirical()
 
 
 @model(sources=("penn",), shows=("regularisation.committee_of", "learning.permutation_importance"), empirical=True)
@@ -144,8 +145,8 @@ def random_forest(key, trees: Int(30, 150) = 40, splits: Int(5, 10) = 6):
     importance = _importance(forest, x[held], y[held], key)
     edge = np.r_[0:64:8, 7:64:8]
     middle = np.setdiff1d(np.arange(64), edge)
-    what = "permutation importance of the inner pixels, against the mean of the left and right edges"
-    yield mean(importance[middle], importance[edge].mean(), what, side="at least").as_empirical()
+    what = "permutation importance of the pixels at the left and right edges, below that of the others"
+    yield smaller(importance[edge], importance[middle], what, confidence=0.99).as_empirical()
     m = np.arange(1, trees + 1)
     rules = {"one tree": ("y", float(1 - np.mean(errors["tree"])))}
     points = {name: (m, np.mean(found, axis=0)) for name, found in curves.items()}

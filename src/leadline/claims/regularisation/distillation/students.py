@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import scipy.special
 
 from leadline import data, learning, networks, regularisation, training
 from leadline.claims.scenarios.regularisation.digit_teachers import batch_scores, digit_teacher
@@ -63,7 +64,12 @@ def knowledge_distillation(key, labelled: Int(60, 200) = 100, temperature: Real(
     rests = at_least(others - least, 0.0, what, atol=1e-12)
     yield rests
     yield erratum(
-        at_least(least - others, 0.0, "the same with the sign as printed, minimised", atol=1e-12),
+        at_least(
+            least - others,
+            0.0,
+            "loss without its minus sign: that of students with other logits, less that of the teacher's own",
+            atol=1e-12,
+        ),
         of=rests,
         by="eth",
         prints="both cross-entropies, plain and tempered, without the minus sign: as they stand they are maximised",
@@ -130,7 +136,7 @@ def distillation_gradient(
         return regularisation.distillation_loss(G, F, T) / T**2
 
     slope = jax.jit(jax.grad(loss))
-    formula = (_softmax(G / temperature) - _softmax(F / temperature)) / temperature
+    formula = (scipy.special.softmax(G / temperature) - scipy.special.softmax(F / temperature)) / temperature
     yield close(slope(G, temperature), formula, "gradient by reverse mode, against the formula", atol=1e-12)
     step = 1e-5
     ends = [[float(loss(G + s * step * e, temperature)) for s in (1, -1)] for e in np.eye(classes)]
@@ -159,9 +165,3 @@ def _second_order(z):
 def _third_order(z):
     """What it has of 1/(C T³)."""
     return (z**3 - np.mean(z**3) - 3 * z * np.mean(z**2)) / 6
-
-
-def _softmax(z):
-    """By NumPy, beside the library's."""
-    p = np.exp(z - z.max())
-    return p / p.sum()

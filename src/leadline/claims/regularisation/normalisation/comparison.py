@@ -13,7 +13,7 @@ from leadline.claims.scenarios.regularisation.normalised_digits import (
     trained,
 )
 from leadline.claims.scenarios.regularisation.stateful_layers import batch_norm, on_batch
-from leadline.evidence import Int, at_least, claim, close, mean
+from leadline.evidence import Int, at_least, claim, close
 from leadline.presentation import figure
 
 SIZES = (1, 2, 8, 32)
@@ -54,12 +54,14 @@ def normalisation_comparison(key, seeds: Int(5, 10) = 5, examples: Int(512, 4096
         on_batch(bare, own, pair)[0], signs, "two vectors: outputs, against the sign of their difference", atol=1e-9
     )
     dense = {(kind, size): _errors(key, kind, size, seeds, examples, dense=True) for kind, size in DENSE}
-    more = dense["batch", 2] - dense["group", 2]
-    what = "dense networks, batches of 2: error of BN less that of GN, less three standard errors: above 0"
-    yield at_least(more.mean() - 3 * more.std(ddof=1) / np.sqrt(seeds), 0.0, what, strict=True)
-    worse = dense["batch", 2] - dense["batch", 32]
-    what = "dense networks: error of BN in batches of 2 less that in batches of 32, paired: not below 0"
-    yield mean(worse, 0.0, what, side="at least")
+    more = regularisation.paired_difference(dense["batch", 2], dense["group", 2])
+    what = "dense networks, batches of 2: error of BN less that of GN, lower end of the paired 95% interval"
+    yield at_least(more.low, 0.0, what, strict=True)
+    worse = regularisation.paired_difference(dense["batch", 2], dense["batch", 32])
+    what = (
+        "dense networks: error of BN in batches of 2 less that in batches of 32, lower end of the paired 95% interval"
+    )
+    yield at_least(worse.low, 0.0, what, strict=True)
     errors = {(kind, size): _errors(key, kind, size, seeds, examples, dense=False) for kind in KINDS for size in SIZES}
     less = errors["batch", 2] - errors["group", 2]
     points = {
@@ -73,7 +75,7 @@ def normalisation_comparison(key, seeds: Int(5, 10) = 5, examples: Int(512, 4096
     error = less.std(ddof=1) / np.sqrt(seeds)
     told = "" if less.mean() > 2 * error else " (not confirmed)"
     title = (
-        f"BN less GN in batches of 2: {more.mean():+.3f} of error in dense networks, "
+        f"BN less GN in batches of 2: {more.mean:+.3f} of error in dense networks, "
         f"{less.mean():+.3f} ± {error:.3f} in convolutional ones{told}"
     )
     panels = [

@@ -38,7 +38,12 @@ def whitening(key, dim: Int(2, 20) = 6, surplus: Int(2, 300) = 60, condition: Re
     kept = regularisation.fit_whitening(flat, "pca")
     yield exactly(kept.rank, dim, "with a column that others give: rank kept")
     white = kept(flat)
-    yield close(white.T @ white / rows, np.eye(dim), "with that column: covariance on the retained rank", atol=1e-8)
+    yield close(
+        white.T @ white / rows,
+        np.eye(dim),
+        "with a column that others give: covariance on the retained rank",
+        atol=1e-8,
+    )
     zca = regularisation.fit_whitening(x, "zca")(x)
     centred = x - x.mean(axis=0)
     distance = np.mean(np.sum((centred - zca) ** 2, axis=1))
@@ -122,7 +127,7 @@ def _descents(rng, centred, white, condition):
         gaps = np.asarray(jax.vmap(bowl.gap)(run.points))
         counts.append(int(np.argmax(gaps <= 1e-6 * gaps[0])) if np.any(gaps <= 1e-6 * gaps[0]) else 2001)
     yield exactly(counts[1], 1, "steps of descent to a millionth of the excess loss, after whitening")
-    what = "those before whitening, against the rate ((κ − 1)/(κ + 1))²"
+    what = "steps of descent to a millionth of the excess loss, before whitening, against the rate ((κ − 1)/(κ + 1))²"
     rate = (condition - 1) / (condition + 1)
     most = 1 if rate < 1e-3 else np.ceil(np.log(1e-6) / (2 * np.log(rate)))
     yield at_most(counts[0], most, what).given(most <= 2000, "the rate allows it within 2000 steps")

@@ -45,7 +45,7 @@ def nested_classes_training_error(
     yield close(
         path[[0, -1]],
         [train[-3], train[-1]],
-        "both ends of the penalty path, against the two classes",
+        "training error at both ends of the penalty path, against that of the two classes",
         rtol=1e-6,
         atol=1e-12,
     )

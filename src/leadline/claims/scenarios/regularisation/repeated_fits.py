@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from leadline import data
+from leadline.learning.regression.polynomial import polynomial_fit
 
 
 def noisy_sine(
@@ -16,11 +17,11 @@ def noisy_sine(
 
 
 def polynomial_learner(degree: int):
-    """Least squares on Legendre polynomials up to a degree."""
+    """Least squares on polynomials up to a degree."""
 
     def fit(x, y, rng):
-        weights = np.linalg.lstsq(_features(x, degree), y, rcond=None)[0]
-        return lambda new: _features(new, degree) @ weights
+        fitted = polynomial_fit(np.ravel(x), y, degree, domain=(-1.0, 1.0))
+        return lambda new: fitted.predict(np.ravel(new))
 
     return fit
 
@@ -34,7 +35,3 @@ def tree_learner(depth: int | None = None):
         return lambda new: tree.predict(np.reshape(new, (-1, 1)))
 
     return fit
-
-
-def _features(x, degree):
-    return np.polynomial.legendre.legvander(np.ravel(x), degree)

@@ -43,7 +43,7 @@ def regularise(
     out: Annotated[Path | None, typer.Option(help="Keep the comparison here; else in regularisers/NAME.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md says what is in it).")] = False,
 ) -> int:
-    """Compare regularisers on your data: all arms, the same seeds, test rows read once, paired intervals."""
+    """Compare regularisers of a classifier on your data: the same seeds, test rows read once, paired intervals."""
     from leadline.cli import show_regularisers as show
     from leadline.cli.regulariser_sources import open_source
     from leadline.data import DataUnavailable
