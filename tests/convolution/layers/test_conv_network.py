@@ -22,8 +22,9 @@ from leadline.convolution import (
     receptive_field,
     unet,
 )
-from leadline.convolution.layers.fast_correlations import patch_correlation, winograd_correlation
+from leadline.convolution.layers.fast_correlations import winograd_correlation
 from leadline.convolution.layers.layer_operations import correlate_windows, pool_windows
+from leadline.differentiation.programs.patch_convolutions import patch_product
 from leadline.regularisation import ModalObjective
 
 KEY = jax.random.key(0)
@@ -92,7 +93,7 @@ def test_winograd_and_patches_agree_in_single_precision():
     x = jax.random.normal(KEY, (9, 8, 16), jnp.float32)
     kernel = jax.random.normal(jax.random.key(1), (3, 3, 16, 8), jnp.float32)
     pads = [(1, 1), (1, 1)]
-    patches = patch_correlation(x, kernel, 1, 1, pads)
+    patches = patch_product(x[None], kernel, (1, 1), pads, (1, 1))[0]
     assert np.abs(winograd_correlation(x, kernel, pads) - patches).max() < 1e-5 * np.abs(patches).max()
 
 

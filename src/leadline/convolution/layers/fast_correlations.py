@@ -1,7 +1,9 @@
 """Correlations of a batch with a kernel whose derivatives are fast on CPUs: by patches, and by Winograd's algorithm.
 
 XLA's CPU compiler has fast code for a convolution in a layer's usual form, but not for its derivatives by the kernel
-(and by the input, as JAX writes it), which take many times as long as a matrix product.
+(and by the input, as JAX writes it), which take many times as long as a matrix product. A layer has few shapes and is
+differentiated once, so that the algorithm with the fewest operations pays; `differentiation.programs` puts convolutions
+of any traced function into another form, whose derivatives of every order are in that form again.
 """
 
 from collections.abc import Sequence
@@ -11,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from leadline.differentiation.programs.patch_convolutions import LARGEST_WINDOW, window_parts
+from leadline.differentiation.programs.patch_convolutions import LARGEST_WINDOW, patch_product, position_product
 
 _FEWEST_CHANNELS = 8  # input channels from which Winograd's sums are less work than what they save
 
@@ -32,22 +34,8 @@ def fast_correlation(
     if taps == (3, 3) and stride == dilation == 1 and x.shape[-1] >= _FEWEST_CHANNELS:
         return winograd_correlation(x, kernel, pads)
     if np.prod(taps) <= LARGEST_WINDOW:
-        return patch_correlation(x, kernel, stride, dilation, pads)
+        return patch_product(x[None], kernel, [stride] * len(taps), pads, [dilation] * len(taps))[0]
     return None
-
-
-def patch_correlation(
-    x: Float[Array, "*_ channels"], kernel: Float[Array, "*_ channels out"], stride: int, dilation: int, pads: Pads
-) -> Float[Array, "*_ out"]:
-    """y[i] = Σ_t x[s i + d t - pad] · w[t]: the windows beside one another (im2col), times the kernel as a matrix."""
-    taps = kernel.shape[:-2]
-    parts = window_parts(x[None], taps, [stride] * len(taps), pads, [dilation] * len(taps))
-    return _product(jnp.concatenate(parts, axis=-1)[0], kernel.reshape(-1, kernel.shape[-1]))
-
-
-def _product(x: Float[Array, "*_ in"], matrix: Float[Array, "in out"]) -> Float[Array, "*_ out"]:
-    """x · matrix with the positions as one axis: the compiler copies both factors of a derivative over several axes."""
-    return (x.reshape(-1, x.shape[-1]) @ matrix).reshape(*x.shape[:-1], -1)
 
 
 # Winograd 1980, Lavin and Gray 2016: F(2, 3) has two outputs of three taps for four multiplications instead of six.
@@ -71,7 +59,7 @@ def winograd_correlation(
     halves = jnp.pad(x, (*more, (0, 0))).reshape(rows + 1, 2, columns + 1, 2, x.shape[-1])
     taps = jnp.einsum("ai,bj,ijco->abco", _TAPS.astype(kernel.dtype), _TAPS.astype(kernel.dtype), kernel)
     products = [
-        [_product(tile, taps[a, b]) for b, tile in enumerate(_tile_parts(strip, 1))]
+        [position_product(tile, taps[a, b]) for b, tile in enumerate(_tile_parts(strip, 1))]
         for a, strip in enumerate(_tile_parts(halves, 0))
     ]
     strips = [_output_parts(parts) for parts in zip(*products, strict=True)]  # four, of two rows each
