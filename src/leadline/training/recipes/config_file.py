@@ -22,7 +22,7 @@ _WORDS = {
     float: "a number",
     str: "a text in quotes",
     bool: "true or false",
-    tuple[int, ...]: "a list of whole numbers",
+    tuple[int, ...]: "a whole number or a list of them",
 }
 
 
@@ -115,8 +115,10 @@ class _Reader:
             return self.chosen(table, key, value, domain["names"]())
         if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
             value = float(value)
-        numbers: list[Any] = value if isinstance(value, list) else [value]
         listed = kind == tuple[int, ...]
+        if listed and type(value) is int:
+            value = [value]  # a list of one
+        numbers: list[Any] = value if isinstance(value, list) else [value]
         if not (value is numbers and all(type(v) is int for v in numbers) if listed else type(value) is kind):
             raise self.mistake(table, key, f"{key} = {_show(value)} is not {_WORDS[kind]}.")
         if kind in (str, bool):
