@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.extend import core
-from jaxtyping import Array, Float
+from jaxtyping import Array, Num
 
 from .traced_program import NESTED_CALLS, any_equation, equation_runner, nested_program
 
@@ -89,8 +89,8 @@ def as_product(x: Array, kernel: Array, settings: Mapping[str, Any]) -> Array:
 
 
 def patch_product(
-    x: Float[Array, "batch ..."], kernel: Float[Array, "..."], strides: Any, padding: Any, dilation: Any, **options: Any
-) -> Float[Array, "batch ..."]:
+    x: Num[Array, "batch ..."], kernel: Num[Array, "..."], strides: Any, padding: Any, dilation: Any, **options: Any
+) -> Num[Array, "batch ..."]:
     """y[i] = Σ_t x[s i + d t - pad] · w[t]: patches beside one another (im2col), times the kernel as a matrix.
 
     For x (batch, *space, channels) and a kernel (*taps, channels, out); `options` are those of `jnp.matmul`.
@@ -103,7 +103,7 @@ def patch_product(
     return position_product(columns, kernel.reshape(-1, kernel.shape[-1]), **options)
 
 
-def position_product(x: Float[Array, "*_ into"], matrix: Float[Array, "into out"], **options: Any) -> Array:
+def position_product(x: Num[Array, "*_ into"], matrix: Num[Array, "into out"], **options: Any) -> Array:
     """x · matrix with the positions as one axis: the compiler copies both factors of a derivative over several axes."""
     return jnp.matmul(x.reshape(-1, x.shape[-1]), matrix, **options).reshape(*x.shape[:-1], matrix.shape[-1])
 
