@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from leadline import convolution
 from leadline.convolution.layers.layer_kinds import border
@@ -16,6 +16,7 @@ from .layers.layer import Layer
 from .layers.pooling import AvgPool, Flatten, GlobalAvgPool
 
 
+@runtime_checkable
 class Reader(Protocol):
     """What collects wide layers and the lines that describe them."""
 

@@ -47,6 +47,19 @@ def test_a_single_number_is_a_list_of_one():
     assert one.model.channels == (16,)
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("kernel = 4", "line 2: kernel = 4 has no centre; give an odd number."),
+        ("channels = [2, 2, 2, 2]", "line 2: 4 convolutions in blocks of 1 do not fit 8 x 8 pixels: A window of 2 "),
+    ],
+)
+def test_a_convolutional_network_that_does_not_fit_the_images_is_refused_before_anything_is_made(settings, told):
+    text = f'data.name = "digits"\nmodel = {{kind = "conv", {settings}}}\ntraining.epochs = 3'
+    with pytest.raises(recipes.RecipeError, match=re.escape(told)):
+        recipes.parse_recipe(text)
+
+
 def test_the_example_is_a_recipe_that_shows_every_key_with_its_default():
     text = example()
     recipe = recipes.parse_recipe(text)

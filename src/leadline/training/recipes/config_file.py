@@ -12,7 +12,16 @@ from typing import Any
 from leadline._files import reading
 from leadline._messages import BadInput, brief, reason, unknown
 
-from .settings import MODEL_KINDS, AugmentationSettings, DataSettings, Recipe, RunSettings, TrainingSettings, types_of
+from .settings import (
+    MODEL_KINDS,
+    AugmentationSettings,
+    Conv,
+    DataSettings,
+    Recipe,
+    RunSettings,
+    TrainingSettings,
+    types_of,
+)
 
 _TABLES = {"data": DataSettings, "model": None, "training": TrainingSettings}
 _TABLES |= {"augmentation": AugmentationSettings, "run": RunSettings}
@@ -159,10 +168,27 @@ class _Reader:
             raise self.mistake("training", "patience", "patience needs data held out: set validation in [data].")
         if t.warmup >= t.epochs:
             raise self.mistake("training", "warmup", f"warmup = {t.warmup:g} must be less than epochs = {t.epochs}.")
+        if isinstance(recipe.model, Conv):
+            self.fitting(recipe.model, known.shape, len(known.classes))
         if recipe.augmentation.mixup and t.loss != "cross-entropy":
             raise self.mistake("augmentation", "mixup", 'mixup is for loss = "cross-entropy".')
         if t.smoothing and t.loss != "cross-entropy":
             raise self.mistake("training", "smoothing", 'smoothing is for loss = "cross-entropy".')
+
+    def fitting(self, model: Conv, shape: tuple[int, ...], classes: int) -> None:
+        """A convolutional network must fit the images, before a directory is made for it."""
+        from leadline import convolution
+
+        from .named_models import conv_layers
+
+        if model.kernel % 2 == 0:
+            raise self.mistake("model", "kernel", f"kernel = {model.kernel} has no centre; give an odd number.")
+        height, width, *colours = shape
+        try:
+            convolution.stack_costs(conv_layers(model, classes), (math.prod(colours), height, width))
+        except ValueError as error:
+            told = f"{len(model.channels)} convolutions in blocks of {model.block} do not fit {height} x {width} pixels"
+            raise self.mistake("model", "channels", f"{told}: {error}") from None
 
     def mistake(self, table: str, key: str | None, sentence: str) -> RecipeError:
         line = line_of(self.text, table, key)
