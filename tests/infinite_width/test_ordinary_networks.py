@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 
 from leadline import infinite_width as iw, networks
-from leadline.convolution import ConvNetwork, pyramid
+from leadline.convolution import (
+    ConvLayer,
+    ConvNetwork,
+    DenseLayer,
+    DropoutLayer,
+    GlobalPool,
+    Parallel,
+    PoolLayer,
+    Residual,
+    UpLayer,
+    pyramid,
+)
 from leadline.infinite_width.layers.combinators import Identity, Scale
 from leadline.infinite_width.layers.pooling import AvgPool, Flatten
 
@@ -98,6 +109,83 @@ def test_a_layer_without_a_limit_is_refused_by_name(layer, name):
         iw.wide_kernel(eqx.nn.Sequential([eqx.nn.Linear(4, 4, key=KEY), layer()]))
 
 
-def test_max_pooling_in_our_classifier_is_refused():
-    with pytest.raises(ValueError, match="max pooling"):
-        iw.wide_kernel(eqx.filter_eval_shape(ConvNetwork, pyramid((2, 4), 3), (1, 8, 8), key=KEY))
+def test_a_conv_network_is_read_as_layers_composed_by_hand():
+    layers = [
+        ConvLayer(32, 3, padding="same"),
+        PoolLayer(2, kind="mean"),
+        ConvLayer(64, 5, stride=2, padding=1, bias=False),
+        GlobalPool("mean"),
+        DenseLayer(3),
+    ]
+    net = ConvNetwork(layers, (2, 12, 12), "tanh", key=KEY)
+    by_hand = iw.serial(
+        iw.Conv(32, (3, 3), (1, 1), "SAME", 2**0.5, 0.0, "standard"),
+        iw.Tanh(),
+        AvgPool((2, 2), (2, 2)),
+        iw.Conv(64, (5, 5), (2, 2), ((1, 1), (1, 1)), 2**0.5, None, "standard"),
+        iw.Tanh(),
+        iw.GlobalAvgPool(),
+        iw.Dense(3, 2**0.5, 0.0, "standard"),
+    )
+    wide = iw.wide_kernel(net)
+    assert wide.network == by_hand
+    x = jax.random.normal(KEY, (2, 2, 12, 12))
+    np.testing.assert_allclose(wide.kernel_fn(x), by_hand.kernel_fn(jnp.moveaxis(x, 1, -1)), rtol=1e-6)
+
+
+def test_blocks_of_a_conv_network_are_sums_and_means_of_branches():
+    layers = [
+        ConvLayer(8, 3, padding="same", wrap=True),
+        Residual([ConvLayer(8, 3, padding="same"), ConvLayer(8, 3, padding="same")]),
+        Residual([ConvLayer(16, 3, stride=2, padding="same", bias=False)]),
+        Parallel([(), [ConvLayer(4, 1)]]),
+        DenseLayer(1),
+    ]
+    net = ConvNetwork(layers, (1, 8), init="lecun", channels_last=True, key=KEY)
+
+    def conv(width, window, stride=1, padding="SAME", bias=0.0):
+        return iw.Conv(width, (window,), (stride,), padding, 1.0, bias, "standard")
+
+    def summed(first, second):
+        return iw.serial(iw.FanOut(2), iw.parallel(first, second), iw.FanInSum())
+
+    beside = iw.parallel(iw.serial(Identity()), iw.serial(conv(4, 1), iw.Relu()))
+    by_hand = iw.serial(
+        conv(8, 3, padding="CIRCULAR"),
+        iw.Relu(),
+        summed(iw.serial(Identity()), iw.serial(conv(8, 3), iw.Relu(), conv(8, 3))),
+        iw.Relu(),
+        summed(iw.serial(conv(16, 1, 2, ((0, 0),), None)), iw.serial(conv(16, 3, 2, ((1, 1),), None))),
+        iw.Relu(),
+        iw.serial(iw.FanOut(2), beside, iw.FanInConcat()),
+        Flatten(),
+        iw.Dense(1, 1.0, 0.0, "standard"),
+    )
+    wide = iw.wide_kernel(net, init="lecun")
+    x = jax.random.normal(KEY, (3, 8))
+    np.testing.assert_allclose(wide.kernel_fn(x), by_hand.kernel_fn(x[..., None]), rtol=1e-6)
+
+
+def test_a_conv_network_has_the_kernels_of_its_limit():
+    layers = [ConvLayer(64, 3, padding="same"), GlobalPool("mean"), DenseLayer(1)]
+    make = lambda key: ConvNetwork(layers, (2, 6), dtype=float, key=key)  # noqa: E731
+    x = jax.random.normal(KEY, (3, 2, 6), float)
+    wide = iw.wide_kernel(make(KEY))
+    for limit, (mean, error) in zip(wide.kernel_fn(x, get=("nngp", "ntk")), empirical(make, x, 300), strict=True):
+        assert np.max(np.abs(limit - mean) / error) < 4.5
+
+
+@pytest.mark.parametrize(
+    ("layers", "told"),
+    [
+        (pyramid((2, 4), 3), "PoolLayer.*max pooling"),
+        ([ConvLayer(2, 3, groups=2)], "ConvLayer.*groups"),
+        ([ConvLayer(2, 3, normalisation="layer"), ConvLayer(2, 1)], "normalisation layer"),
+        ([PoolLayer(2, kind="mean"), UpLayer(2), ConvLayer(2, 1)], "Layer 2 .UpLayer"),
+        ([DropoutLayer(0.5), ConvLayer(2, 3)], "DropoutLayer.*inference"),
+    ],
+)
+def test_a_layer_of_a_conv_network_without_a_limit_is_refused_by_name(layers, told):
+    net = eqx.filter_eval_shape(ConvNetwork, layers, (2, 8, 8), key=KEY)  # without drawing weights
+    with pytest.raises(ValueError, match=told):
+        iw.wide_kernel(net)

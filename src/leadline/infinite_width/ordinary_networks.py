@@ -11,6 +11,7 @@ from leadline import convolution, networks
 
 from .activation_kernels.activation import ActivationLayer
 from .activation_kernels.named import activation_layer
+from .convolutional_networks import read_conv_network
 from .layers.branches import residual
 from .layers.combinators import Identity, Scale, Serial, serial
 from .layers.convolution import Conv
@@ -27,12 +28,14 @@ Parametrisation = Literal["ntk", "standard"]
 class WideKernel:
     """The limit of a network: `network` as wide layers, and `report`, a line per layer saying how it is computed.
 
-    `channels_first`: inputs are (n, channels, ...), as Equinox's convolutions want them.
+    `channels_first`: inputs are (n, channels, ...), as Equinox's convolutions want them. `sides`: the dimensions of
+    positions where the axis of channels may be left out of inputs that have one.
     """
 
     network: Serial
     report: tuple[str, ...]
     channels_first: bool = False
+    sides: int | None = None
 
     def kernel_fn(self, x1: Any, x2: Any = None, get: str | tuple[str, ...] = "ntk") -> Any:
         """As `Layer.kernel_fn`, for batches of the inputs that the network takes."""
@@ -40,6 +43,8 @@ class WideKernel:
         return self.network.kernel_fn(x1, x2, get)
 
     def _arranged(self, x: Any) -> Any:
+        if self.sides is not None and jnp.ndim(x) == self.sides + 1:
+            return jnp.asarray(x)[..., None]
         return jnp.moveaxis(jnp.asarray(x), 1, -1) if self.channels_first else x
 
     def __str__(self) -> str:
@@ -50,10 +55,11 @@ def wide_kernel(network: eqx.Module, *, init: str = "he", parametrisation: Param
     """The NNGP and tangent kernels of a network like this one with infinitely wide layers, at initialisation.
 
     Reads `equinox.nn.MLP` and `Sequential` (of Linear, Conv1d, Conv2d, Lambda, average pooling, LayerNorm, Identity,
-    and Dropout in inference), `networks.MLP` and `networks.ResidualNetwork`. Only the architecture matters, not the
-    present weights: Equinox draws weights and biases uniformly from ±1/√fan_in, variance 1/(3 fan_in); ours are drawn
-    by the rule `init`, which a network does not remember. Equinox layers are taken in the standard parametrisation,
-    gradients in their own weights, so that the tangent kernel has the size of the finite network's (see Dense); with
+    and Dropout in inference), `networks.MLP`, `networks.ResidualNetwork` and `convolution.ConvNetwork` (of one or two
+    dimensions, with means for pooling and without normalisation). Only the architecture matters, not the present
+    weights: Equinox draws weights and biases uniformly from ±1/√fan_in, variance 1/(3 fan_in); ours are drawn by the
+    rule `init`, which a network does not remember. Equinox layers are taken in the standard parametrisation, gradients
+    in their own weights, so that the tangent kernel has the size of the finite network's (see Dense); with
     parametrisation="ntk" it is that of the same network with its scales outside the weights.
     Refuses, naming the layer, where no limit is known.
 
@@ -66,7 +72,7 @@ def wide_kernel(network: eqx.Module, *, init: str = "he", parametrisation: Param
     """
     read = _Reader(init, parametrisation)
     read.network(network)
-    return WideKernel(serial(*read.layers), tuple(read.report), read.channels_first)
+    return WideKernel(serial(*read.layers), tuple(read.report), read.channels_first, read.sides)
 
 
 class _Reader:
@@ -78,6 +84,7 @@ class _Reader:
         self.layers: list[Layer] = []
         self.report: list[str] = []
         self.channels_first = False
+        self.sides: int | None = None
 
     def add(self, layer: Layer, name: str, how: str | None = None) -> None:
         self.layers.append(layer)
@@ -93,11 +100,10 @@ class _Reader:
             case networks.ResidualNetwork():
                 self._residual_network(network)
             case convolution.ConvNetwork():
-                self.refuse(
-                    network,
-                    "it is read as a specification, of which max pooling, maxima of dependent Gaussians, has none; "
-                    "give an eqx.nn.Sequential of convolutions and average poolings.",
-                )
+                self.channels_first = not network.channels_last
+                if network.channels_last and network.shape[0] == 1:
+                    self.sides = len(network.shape) - 1
+                read_conv_network(self, network)
             case eqx.nn.MLP():
                 self._equinox_mlp(network)
             case eqx.nn.Sequential():
@@ -192,12 +198,19 @@ class _Reader:
             last = index + 1 == len(network.layers)
             self._function(network.final_activation if last else network.activation)
 
-    def _drawn(self, inputs: int, outputs: int, bias: float | None, gain: float = 1.0) -> None:
-        """An affine layer of ours in the standard parametrisation."""
+    def spread(self, inputs: int, outputs: int, gain: float = 1.0) -> float:
+        """√(n E W²) of weights drawn by the rule `init` for n inputs."""
         if self.init in ("ones", "zeros"):
             raise ValueError(f"Weights drawn by {self.init!r} are not random, and have no limit; name another rule.")
-        spread = gain * (networks.weight_moment(self.init, inputs, outputs) * inputs) ** 0.5
-        wide = Dense(outputs, spread, bias, self.parametrisation or "standard")
+        return gain * (networks.weight_moment(self.init, inputs, outputs) * inputs) ** 0.5
+
+    def kind(self) -> Parametrisation:
+        """The parametrisation of layers of ours."""
+        return self.parametrisation or "standard"
+
+    def _drawn(self, inputs: int, outputs: int, bias: float | None, gain: float = 1.0) -> None:
+        """An affine layer of ours in the standard parametrisation."""
+        wide = Dense(outputs, self.spread(inputs, outputs, gain), bias, self.kind())
         self.add(wide, f"affine {inputs} -> {outputs}, init {self.init}")
 
     def _mlp(self, network: networks.MLP) -> None:
@@ -229,8 +242,7 @@ class _Reader:
                 f"the branch φ(Wx + b) - φ(0) of {block.activation} has a mean that is added up along the residual "
                 "stream; take two_matrices=True and an activation with φ(0) = 0, or an odd activation.",
             )
-        spread = (networks.weight_moment(self.init, width, width) * width) ** 0.5
-        kind = self.parametrisation or "standard"
+        spread, kind = self.spread(width, width), self.kind()
         branch = [Dense(width, spread, 0.0, kind), phi]
         if block.second is not None:
             branch += [Dense(width, spread, None, kind)]

@@ -189,6 +189,15 @@ def test_the_field_of_branches_is_the_support_of_the_gradient():
         assert seen.size >= field.size - 2  # the box holds the fields of both places in a block
 
 
+def test_behind_an_upsampling_of_the_input_the_field_is_the_support_of_the_gradient():
+    layers = [ConvLayer(2, 3, padding="same"), UpLayer(2), ConvLayer(1, 3, padding="same")]
+    net = jax.tree.map(jnp.abs, ConvNetwork(layers, (1, 12), "identity", key=KEY))
+    assert [row.field for row in net.costs().rows] == [3, 3, 4]
+    for unit in (10, 11):
+        seen = measure_field(gradient_field(net, np.ones((1, 12), np.float32), (0, unit)))
+        assert receptive_field(layers).box(unit) == (seen.first, seen.last)
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [

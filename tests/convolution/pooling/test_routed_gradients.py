@@ -8,14 +8,20 @@ from leadline.convolution import max_pool, max_pool_gradient, tied_windows
 RNG = np.random.default_rng(0)
 
 
+def reduce_window(x, window, stride):
+    """The maximum by JAX's own reduction, whose derivative goes to the first maximiser."""
+    return jax.lax.reduce_window(x, -np.inf, jax.lax.max, (window, window), (stride, stride), "VALID")
+
+
 @pytest.mark.parametrize(("window", "stride"), [(2, 2), (3, 1), (3, 2), (2, 3)])
 @pytest.mark.parametrize("tied", [False, True])
-def test_the_first_maximiser_gets_what_jax_gives_it(window, stride, tied):
+@pytest.mark.parametrize(("ties", "pool"), [("first", reduce_window), ("equal", max_pool)])
+def test_the_two_rules_are_those_of_jax_and_of_max_pool(window, stride, tied, ties, pool):
     x = RNG.integers(0, 3, (9, 8)).astype(float) if tied else RNG.normal(size=(9, 8))
-    y, back = jax.vjp(lambda x: max_pool(x, window, stride), jnp.asarray(x))
+    y, back = jax.vjp(lambda x: pool(x, window, stride), jnp.asarray(x))
     upstream = RNG.normal(size=y.shape)
     np.testing.assert_allclose(
-        max_pool_gradient(x, upstream, window, stride), back(jnp.asarray(upstream, y.dtype))[0], atol=1e-5
+        max_pool_gradient(x, upstream, window, stride, ties=ties), back(jnp.asarray(upstream, y.dtype))[0], atol=1e-5
     )
 
 

@@ -26,10 +26,11 @@ def by_loop(x, window, stride, padding, kind):
 
 
 @pytest.mark.parametrize(
-    ("window", "stride", "padding"), [(1, 1, 0), (2, 2, 0), (3, 2, 1), (3, 1, "wrap"), (2, 3, "wrap")]
+    ("window", "stride", "padding"),
+    [(1, 1, 0), (2, 2, 0), (2, 2, 1), (3, 2, 1), (3, 1, "wrap"), (3, 3, "wrap"), (2, 3, "wrap"), (9, 1, 4)],
 )
 def test_pooling_is_what_a_loop_over_windows_gives(window, stride, padding):
-    x = RNG.normal(size=(2, 9, 6))
+    x = RNG.normal(size=(2, 9, 6))  # windows of 9 x 9 are more than are cut place by place
     for pool, kind in ((max_pool, "max"), (average_pool, "mean")):
         found = pool(x, window, stride, padding=padding)
         expected = np.stack([by_loop(plane, window, stride, padding, kind) for plane in x])

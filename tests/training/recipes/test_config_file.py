@@ -38,6 +38,28 @@ def test_dotted_keys_inline_tables_and_whole_numbers_for_numbers_are_toml_too():
     assert (recipe.kind, recipe.model.channels, recipe.training.rate) == ("conv", (4, 8), 1.0)
 
 
+def test_a_single_number_is_a_list_of_one():
+    one, listed = (
+        recipes.parse_recipe(f'data.name = "mnist"\nmodel = {{kind = "conv", channels = {c}}}\ntraining.epochs = 3')
+        for c in ("16", "[16]")
+    )
+    assert one.model == listed.model
+    assert one.model.channels == (16,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("kernel = 4", "line 2: kernel = 4 has no centre; give an odd number."),
+        ("channels = [2, 2, 2, 2]", "line 2: 4 convolutions in blocks of 1 do not fit 8 x 8 pixels: A window of 2 "),
+    ],
+)
+def test_a_convolutional_network_that_does_not_fit_the_images_is_refused_before_anything_is_made(settings, told):
+    text = f'data.name = "digits"\nmodel = {{kind = "conv", {settings}}}\ntraining.epochs = 3'
+    with pytest.raises(recipes.RecipeError, match=re.escape(told)):
+        recipes.parse_recipe(text)
+
+
 def test_the_example_is_a_recipe_that_shows_every_key_with_its_default():
     text = example()
     recipe = recipes.parse_recipe(text)
@@ -73,9 +95,9 @@ def test_a_recipe_written_out_is_read_back_the_same(kind):
         ('"mlp"', '"mpl"', "line 6: There is no kind 'mpl'; did you mean mlp?"),
         ('kind = "mlp"', "", "line 5: [model] needs kind, one of mlp, residual, dense, conv, linear."),
         ("hidden", "hiden", "line 7: There is no key in [model] of the kind mlp 'hiden'; did you mean hidden?"),
-        ("[8]", "8", "line 7: hidden = 8 is not a list of whole numbers."),
+        ("[8]", "8.5", "line 7: hidden = 8.5 is not a whole number or a list of them."),
         ("[8]", "[8, 0]", "line 7: hidden = [8, 0] is out of range; give 1 to 65536."),
-        ("[8]", "[8, 2.5]", "line 7: hidden = [8, 2.5] is not a list of whole numbers."),
+        ("[8]", "[8, 2.5]", "line 7: hidden = [8, 2.5] is not a whole number or a list of them."),
         ("epochs = 2", "epochs = 2.5", "line 10: epochs = 2.5 is not a whole number."),
         ("epochs = 2", "epochs = 0", "line 10: epochs = 0 is out of range; give 1 to 1e+06."),
         ("epochs = 2", "", "line 9: [training] needs epochs, a whole number."),

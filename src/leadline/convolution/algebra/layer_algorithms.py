@@ -11,6 +11,7 @@ from jaxtyping import Array, Num
 
 from leadline._arrays import namespace
 from leadline._checks import require_axes, require_counts
+from leadline.differentiation.programs.patch_convolutions import window_places
 
 from .discrete import convolve, fast_sides
 
@@ -95,23 +96,21 @@ def windows(x: Input, taps: tuple[int, ...], *, stride: int = 1, dilation: int =
     """
     require_axes("windows", len(taps) + 1, x=x)
     geometry = layer_geometry("windows", np.shape(x), (1, len(x), *taps), stride, 0, dilation)
-    index: list[Any] = [slice(None)]
+    parts = [x[(slice(None), *place)] for place in _places(x, taps, stride, dilation)]
+    return namespace(x).stack(parts, 1).reshape(len(x), *taps, *geometry.outputs)
+
+
+def _places(x: Any, taps: tuple[int, ...], stride: int, dilation: int) -> list[tuple[slice, ...]]:
     axes = len(taps)
-    for axis, (k, n) in enumerate(zip(taps, geometry.outputs, strict=True)):
-        place = np.arange(k)[:, None] * dilation + np.arange(n) * stride  # (taps, positions)
-        index.append(place.reshape([k if a == axis else n if a == axes + axis else 1 for a in range(2 * axes)]))
-    return x[tuple(index)]
+    return window_places(x.shape[1:], taps, (stride,) * axes, (dilation,) * axes)
 
 
 def _by_taps(x: Any, kernel: Any, geometry: Geometry, stride: int, dilation: int) -> Any:
+    taps, xp = kernel.shape[2:], namespace(x, kernel)
+    pairs = zip(np.ndindex(*taps), _places(x, taps, stride, dilation), strict=True)
     total: Any = 0
-    for tap in np.ndindex(*kernel.shape[2:]):
-        window = tuple(
-            slice(t * dilation, t * dilation + stride * (n - 1) + 1, stride)
-            for t, n in zip(tap, geometry.outputs, strict=True)
-        )
-        part = kernel[(slice(None), slice(None), *tap)]
-        total = total + namespace(x, kernel).tensordot(part, x[(slice(None), *window)], 1)
+    for tap, place in pairs:
+        total = total + xp.tensordot(kernel[(slice(None), slice(None), *tap)], x[(slice(None), *place)], 1)
     return total
 
 

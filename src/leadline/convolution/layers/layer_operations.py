@@ -1,7 +1,6 @@
 """What the layers compute on one example (*sides, channels): windows with a kernel, maxima and means of windows."""
 
 from functools import partial
-from itertools import product
 from typing import Any
 
 import jax
@@ -11,7 +10,8 @@ from jaxtyping import Array, Float
 
 from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
-from .layer_kinds import ConvLayer, Pooling, PoolLayer, border, window_count
+from ..pooling.window_reductions import reduce_axes, reduce_windows
+from .layer_kinds import ConvLayer, Pooling, PoolLayer, border
 
 
 def correlate_windows(
@@ -68,32 +68,16 @@ def _correlation_tangent(
 def pool_windows(x: Float[Array, "*_ channels"], layer: PoolLayer) -> Float[Array, "*_ channels"]:
     """The maximum or mean of every window; the border counts as -∞ for a maximum and as 0 for a mean.
 
-    Windows side by side are an axis of a reshaped array and others strided slices: on CPUs the gradients of both are
-    many times faster than that of a window reduction.
-
     >>> pool_windows(jnp.array([1.0, 3.0, 2.0, 8.0, 9.0])[:, None], PoolLayer(2)).ravel().tolist()
     [3.0, 8.0]
     """
-    pad, sides = border(layer), x.shape[:-1]
-    counts = [window_count(n, layer) for n in sides]
-    empty = -jnp.inf if layer.kind == "max" else 0.0
-    if pad:
-        x = jnp.pad(x, (*[(pad, pad)] * len(sides), (0, 0)), constant_values=empty)
-    if layer.kernel == layer.stride and layer.dilation == 1:
-        x = x[*(slice(0, count * layer.stride) for count in counts)]
-        windows = x.reshape(*(n for count in counts for n in (count, layer.stride)), x.shape[-1])
-        return _reduced(windows, layer.kind, tuple(range(1, windows.ndim, 2)))
-    parts = []
-    for offset in product(range(layer.kernel), repeat=len(sides)):
-        starts = [o * layer.dilation for o in offset]
-        ends = [start + (count - 1) * layer.stride + 1 for start, count in zip(starts, counts, strict=True)]
-        parts.append(x[*(slice(a, b, layer.stride) for a, b in zip(starts, ends, strict=True))])
-    return _reduced(jnp.stack(parts), layer.kind, (0,))
+    axes, options = range(x.ndim - 1), {"dilation": layer.dilation, "pad": border(layer)}
+    return reduce_windows(x, axes, layer.kind, layer.kernel, layer.stride, **options)
 
 
 def pool_positions(x: Float[Array, "*_ channels"], kind: Pooling) -> Float[Array, " channels"]:
     """The maximum or mean of each channel over all positions."""
-    return _reduced(x, kind, tuple(range(x.ndim - 1)))
+    return reduce_axes(x, kind, tuple(range(x.ndim - 1)))
 
 
 def spread_blocks(x: Float[Array, "*_ channels"], kernel: Float[Array, "out channels ..."]) -> Float[Array, "*_ out"]:
@@ -107,21 +91,3 @@ def spread_blocks(x: Float[Array, "*_ channels"], kernel: Float[Array, "out chan
     order = (*(axis for side in range(sides) for axis in (side, sides + 1 + side)), sides)
     shape = [n * f for n, f in zip(x.shape[:-1], kernel.shape[2:], strict=True)]
     return jnp.transpose(blocks, order).reshape(*shape, len(kernel))
-
-
-def _reduced(x: Array, kind: Pooling, axes: tuple[int, ...]) -> Array:
-    return _maximum(x, axes) if kind == "max" else jnp.mean(x, axis=axes)
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(1,))
-def _maximum(x: Array, axes: tuple[int, ...]) -> Array:
-    return jax.lax.reduce_max(x, axes)
-
-
-@_maximum.defjvp
-def _maximum_tangent(axes: tuple[int, ...], primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    """Equal maxima share the slope, as in JAX's own, which keeps their mask as numbers and is twice as slow."""
-    (x,), (dx,) = primals, tangents
-    y = jnp.max(x, axis=axes, keepdims=True)
-    shares = jnp.sum(x == y, axis=axes, dtype=x.dtype)
-    return jnp.squeeze(y, axes), jnp.sum(jnp.where(x == y, dx, 0), axis=axes) / shares

@@ -1,6 +1,8 @@
 """How much of the input one output of a stack can see, and how much of it the gradient says it does see."""
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil, floor
 from typing import NamedTuple
 
 import equinox as eqx
@@ -14,20 +16,28 @@ from .layer_kinds import border
 
 
 class ReceptiveField(NamedTuple):
-    """Output i sees the input positions i·jump - offset, ..., i·jump - offset + size - 1, those in the padding too."""
+    """Output i sees the input positions from i·jump - offset to i·jump - offset + size - 1, those in the padding too.
 
-    size: int
-    jump: int
-    offset: int
+    Fractions where outputs lie closer together than inputs, behind an upsampling.
+    """
+
+    size: int | Fraction
+    jump: int | Fraction
+    offset: int | Fraction
+
+    @property
+    def most(self) -> int:
+        """The most input positions along an axis that an output sees."""
+        return floor(self.size - 1) + 1
 
     def box(self, index: int) -> tuple[int, int]:
         """First and last position that output `index` sees."""
         first = index * self.jump - self.offset
-        return first, first + self.size - 1
+        return ceil(first), floor(first + self.size - 1)
 
     def centre(self, index: int) -> float:
         """The middle of the box."""
-        return index * self.jump - self.offset + (self.size - 1) / 2
+        return float(index * self.jump - self.offset) + float(self.size - 1) / 2
 
 
 def receptive_field(layers: Sequence[Layer]) -> ReceptiveField:
@@ -40,11 +50,13 @@ def receptive_field(layers: Sequence[Layer]) -> ReceptiveField:
     ReceptiveField(size=8, jump=2, offset=3)
     >>> receptive_field([ConvLayer(1, 2, dilation=2**level) for level in range(5)]).size
     32
+    >>> receptive_field([UpLayer(1), ConvLayer(1, 3, padding=1)]).box(4)  # through 3, 4 and 5 of blocks of two
+    (1, 2)
     """
     field = ReceptiveField(1, 1, 0)
     for layer in layers:
         field = _behind(field, layer)
-    return field
+    return ReceptiveField(*(int(n) if n == int(n) else n for n in field))
 
 
 def _behind(field: ReceptiveField, layer: Layer) -> ReceptiveField:
@@ -53,9 +65,7 @@ def _behind(field: ReceptiveField, layer: Layer) -> ReceptiveField:
         grown = size + (layer.kernel - 1) * layer.dilation * jump
         return ReceptiveField(grown, jump * layer.stride, offset + border(layer) * jump)
     if isinstance(layer, UpLayer):
-        if jump % layer.factor:
-            raise ValueError(f"UpLayer by {layer.factor} stands behind a stride of {jump}, which it does not divide.")
-        fine = jump // layer.factor  # the last position of a block lies (factor - 1) fine steps behind its first
+        fine = Fraction(jump) / layer.factor  # the last of a block lies (factor - 1) fine steps behind its first
         return ReceptiveField(size + (layer.factor - 1) * fine, fine, offset + (layer.factor - 1) * fine)
     if isinstance(layer, Residual | Parallel):
         branches = (layer.layers, ()) if isinstance(layer, Residual) else layer.branches

@@ -93,7 +93,7 @@ def _row(layer: Layer, shape: Shape, given: Shape, before: tuple[Layer, ...], na
     elif isinstance(layer, Residual):
         more = prod(given)
     field = _field(before)
-    size = None if field is None else field.size
+    size = None if field is None else field.most
     kind = name + _kind(layer)
     return LayerRow(kind, given, weights, biases, adds, 2 * adds + more, prod(given), size, _note(layer, shape))
 

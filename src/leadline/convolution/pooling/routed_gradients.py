@@ -1,11 +1,13 @@
 """How the gradient goes back through a maximum over windows, and how often the maximum is not the only one."""
 
+from math import prod
 from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from ..algebra.layer_algorithms import windows
 from .windows import pooled_side
 
 
@@ -19,8 +21,9 @@ def max_pool_gradient(
 ) -> Float[Array, "height width"]:
     """∂L/∂x of y = max_pool(x): every ∂L/∂y goes to the maximiser of its window, and adds up where windows overlap.
 
-    At a tie it goes to the "first" maximiser, row by row, as in JAX and PyTorch, or in "equal" shares to all of them,
-    the mean of the subdifferential's corners. The sum over x is that of `upstream` under either rule.
+    At a tie it goes to the "first" maximiser, row by row, as in `jax.lax.reduce_window` and PyTorch, or in "equal"
+    shares to all of them, the mean of the subdifferential's corners, as in `max_pool`. The sum over x is that of
+    `upstream` under either rule.
 
     >>> x = jnp.array([[1.0, 3.0], [3.0, 2.0]])
     >>> max_pool_gradient(x, jnp.ones((1, 1)), 2).tolist()
@@ -69,9 +72,7 @@ def window_cells(
     [[0, 1, 3, 4], [1, 2, 4, 5]]
     """
     stride = window if stride is None else stride
-    height, width = shape
-    down, right = (stride * np.arange(pooled_side(side, window, stride)) for side in (height, width))
-    k = np.arange(window)
-    rows, columns = down[:, None] + k, right[:, None] + k  # (rows, r), (columns, r)
-    cells = rows[:, None, :, None] * width + columns[None, :, None, :]
-    return cells.reshape(len(down), len(right), window**2)
+    for side in shape:
+        pooled_side(side, window, stride)
+    cells = windows(np.arange(prod(shape)).reshape(1, *shape), (window, window), stride=stride)[0]
+    return np.moveaxis(cells.reshape(window**2, *cells.shape[2:]), 0, -1)

@@ -1,6 +1,5 @@
 """Maximum, mean and p-norm over windows of the last axes, of any window, stride and padding; blurred subsampling."""
 
-from collections.abc import Callable
 from math import comb
 from typing import Literal
 
@@ -8,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Num
+
+from .window_reductions import Kind, reduce_windows
 
 Padding = int | Literal["wrap"]
 Pooled = Num[Array | np.ndarray, "..."]
@@ -19,14 +20,15 @@ def max_pool(
     """out[i, j] = max_{0 ≤ k, l < r} x[s i + k, s j + l] over the last `sides` axes; s = r where no stride is given.
 
     `padding` is a number of positions on both ends that never are the maximum, or "wrap": windows then go around the
-    end, and every s-th position has one.
+    end, and every s-th position has one. Where several entries of a window are the largest they share the gradient, in
+    the equal parts of `max_pool_gradient`; overlapping windows of more than 64 entries give it to the first.
 
     >>> max_pool(jnp.arange(16.0).reshape(4, 4), 2).tolist()
     [[5.0, 7.0], [13.0, 15.0]]
     >>> max_pool(jnp.array([3.0, 1.0, 2.0]), 2, 1, padding="wrap", sides=1).tolist()
     [3.0, 2.0, 3.0]
     """
-    return _reduced(jnp.asarray(x), -np.inf, lax.max, window, stride, padding, sides)
+    return _reduced(jnp.asarray(x), "max", window, stride, padding, sides)
 
 
 def average_pool(
@@ -38,7 +40,7 @@ def average_pool(
     >>> average_pool(jnp.arange(16.0).reshape(4, 4), 2).tolist()
     [[2.5, 4.5], [10.5, 12.5]]
     """
-    return _reduced(jnp.asarray(x), 0.0, lax.add, window, stride, padding, sides) / window**sides
+    return _reduced(jnp.asarray(x), "mean", window, stride, padding, sides)
 
 
 def norm_pool(
@@ -115,26 +117,18 @@ def pooled_side(side: int, window: int, stride: int, padding: Padding = 0) -> in
 
 
 def _reduced(
-    x: Array,
-    start: float,
-    combine: Callable[[Array, Array], Array],
-    window: int,
-    stride: int | None,
-    padding: Padding,
-    sides: int,
+    x: Array, kind: Kind, window: int, stride: int | None, padding: Padding, sides: int
 ) -> Float[Array, "..."]:
     stride = window if stride is None else stride
     _check_axes(x, sides)
-    for side in x.shape[x.ndim - sides :]:
-        pooled_side(side, window, stride, padding)
-    front, pads = x.ndim - sides, (0, 0)
-    if padding == "wrap":
-        x = jnp.pad(x, [(0, 0)] * front + [(0, window - 1)] * sides, mode="wrap")
-    else:
-        pads = (padding, padding)
-    windows, strides = (1,) * front + (window,) * sides, (1,) * front + (stride,) * sides
-    begin = np.asarray(start, x.dtype)[()]  # a constant: only so does JAX see a maximum or a sum to differentiate
-    return lax.reduce_window(x, begin, combine, windows, strides, [(0, 0)] * front + [pads] * sides)
+    axes = range(x.ndim - sides, x.ndim)
+    for axis in axes:
+        pooled_side(x.shape[axis], window, stride, padding)
+    if padding != "wrap":
+        return reduce_windows(x, axes, kind, window, stride, pad=padding)
+    around = [(0, window - stride) if window > stride else (0, 0)] * sides
+    x = jnp.pad(x, [(0, 0)] * (x.ndim - sides) + around, mode="wrap")
+    return reduce_windows(x, axes, kind, window, stride)
 
 
 def _check_axes(x: Array, sides: int) -> None:

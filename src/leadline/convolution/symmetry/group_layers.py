@@ -10,6 +10,9 @@ from jaxtyping import Array, Float, Num, PRNGKeyArray
 
 from leadline.geometry.groups.named_groups import point_matrices
 
+from ..layers.layer_kinds import ConvLayer
+from ..layers.layer_operations import correlate_windows
+
 Kind = Literal["p1", "p4", "p4m"]
 Maps = Float[Array, "channels orientations height width"]
 
@@ -37,7 +40,54 @@ def turn_maps(
     return turn_planes(maps[..., point.table[point.inverses[element]], :, :], element)
 
 
-class LiftingConvolution(eqx.Module):
+class TurnedFilters(eqx.Module):
+    """What lifting and group convolutions share: weights, one bias a channel, the group, and the border."""
+
+    weight: Float[Array, "out into ..."]
+    bias: Float[Array, "out _ _ _"]
+    group: Kind = eqx.field(static=True)
+    wrap: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        into: int,
+        out: int,
+        kernel: int = 3,
+        *,
+        group: Kind = "p4",
+        wrap: bool = False,
+        dtype=jnp.float32,
+        key: PRNGKeyArray,
+    ):
+        if kernel < 1 or kernel % 2 == 0:
+            raise ValueError(
+                f"The kernel has {kernel} taps a side; give an odd number, so that it turns about its centre."
+            )
+        shape = (out, into, *self.weight_orientations(group), kernel, kernel)
+        self.weight = jax.random.normal(key, shape, dtype) * float(np.sqrt(2 / np.prod(shape[1:])))
+        self.bias = jnp.zeros((out, 1, 1, 1), dtype)
+        self.group, self.wrap = group, wrap
+
+    @staticmethod
+    def weight_orientations(group: Kind) -> tuple[int, ...]:
+        """The axis of orientations that the weights have, if any."""
+        raise NotImplementedError
+
+    def _correlated(self, planes: Array, filters: Array) -> Maps:
+        """Every filter (out, s, planes, k, k) over the planes (planes, h, w), same size, with the bias."""
+        out, s, *_, k = filters.shape
+        height, width = planes.shape[1:]
+        if self.group != "p1" and height != width:
+            raise ValueError(f"Quarter turns need square images; got {height}x{width}: crop or pad them.")
+        if self.wrap and min(height, width) < k // 2:
+            raise ValueError(f"A kernel of side {k} does not fit a torus of {height}x{width} pixels.")
+        layer = ConvLayer(out * s, k, padding="same", wrap=self.wrap)
+        flat = filters.reshape(out * s, *filters.shape[2:])
+        found = correlate_windows(jnp.moveaxis(planes.astype(filters.dtype), 0, -1), flat, layer)
+        return jnp.moveaxis(found, -1, 0).reshape(out, s, height, width) + self.bias
+
+
+class LiftingConvolution(TurnedFilters):
     """From an image (channels, h, w) to maps on the group (out, orientations, h, w), with one bias a channel.
 
     y(x, s) = Σ_v w(s⁻¹(v - x)) X(v) + b: one filter in all its turns (p4) and mirrors (p4m). Zeros outside the image,
@@ -49,27 +99,10 @@ class LiftingConvolution(eqx.Module):
     True
     """
 
-    weight: Float[Array, "out into k k"]
-    bias: Float[Array, "out _ _ _"]
-    group: Kind = eqx.field(static=True)
-    wrap: bool = eqx.field(static=True)
-
-    def __init__(
-        self,
-        into: int,
-        out: int,
-        kernel: int = 3,
-        *,
-        group: Kind = "p4",
-        wrap: bool = False,
-        dtype=jnp.float32,
-        key: PRNGKeyArray,
-    ):
-        _check_kernel(kernel)
-        orientations(group)
-        self.weight = _drawn(key, (out, into, kernel, kernel), dtype)
-        self.bias = jnp.zeros((out, 1, 1, 1), dtype)
-        self.group, self.wrap = group, wrap
+    @staticmethod
+    def weight_orientations(group: Kind) -> tuple[int, ...]:
+        orientations(group)  # refuses a group that there is not
+        return ()
 
     def filters(self) -> Float[Array, "out s into k k"]:
         """The filter of every orientation."""
@@ -80,11 +113,10 @@ class LiftingConvolution(eqx.Module):
             raise ValueError(
                 f"The layer takes an image of shape ({self.weight.shape[1]}, height, width); got {image.shape}."
             )
-        _check_square(image, self.group)
-        return _correlated(image, self.filters(), self.wrap) + self.bias
+        return self._correlated(image, self.filters())
 
 
-class GroupConvolution(eqx.Module):
+class GroupConvolution(TurnedFilters):
     """From maps (into, orientations, h, w) to maps (out, orientations, h, w), with one bias a channel.
 
     y(x, s) = Σ_t Σ_v w(s⁻¹(v - x), s⁻¹t) Y(v, t) + b, the convolution on Z² ⋊ C_4 (p4) or D_4 (p4m): filters turn and
@@ -96,26 +128,9 @@ class GroupConvolution(eqx.Module):
     True
     """
 
-    weight: Float[Array, "out into s k k"]
-    bias: Float[Array, "out _ _ _"]
-    group: Kind = eqx.field(static=True)
-    wrap: bool = eqx.field(static=True)
-
-    def __init__(
-        self,
-        into: int,
-        out: int,
-        kernel: int = 3,
-        *,
-        group: Kind = "p4",
-        wrap: bool = False,
-        dtype=jnp.float32,
-        key: PRNGKeyArray,
-    ):
-        _check_kernel(kernel)
-        self.weight = _drawn(key, (out, into, orientations(group), kernel, kernel), dtype)
-        self.bias = jnp.zeros((out, 1, 1, 1), dtype)
-        self.group, self.wrap = group, wrap
+    @staticmethod
+    def weight_orientations(group: Kind) -> tuple[int, ...]:
+        return (orientations(group),)
 
     def filters(self) -> Float[Array, "out s into t k k"]:
         """The filter of every orientation: `turn_maps` of the weights."""
@@ -126,37 +141,6 @@ class GroupConvolution(eqx.Module):
         if maps.ndim != 4 or maps.shape[:2] != self.weight.shape[1:3]:
             into, s = self.weight.shape[1:3]
             raise ValueError(f"The layer takes maps of shape ({into}, {s}, height, width); got {maps.shape}.")
-        _check_square(maps, self.group)
         filters = self.filters()
-        planes = maps.reshape(-1, *maps.shape[2:])
         flat = filters.reshape(*filters.shape[:2], -1, *filters.shape[4:])
-        return _correlated(planes, flat, self.wrap) + self.bias
-
-
-def _correlated(planes: Array, filters: Array, wrap: bool) -> Maps:
-    """Every filter (out, s, planes, k, k) over the planes, same size; zeros outside or a torus."""
-    out, s, *_, k = filters.shape
-    reach = k // 2
-    if wrap and min(planes.shape[1:]) < reach:
-        raise ValueError(f"A kernel of side {k} does not fit a torus of {planes.shape[1]}x{planes.shape[2]} pixels.")
-    planes, mode = planes.astype(filters.dtype), "wrap" if wrap else "constant"
-    padded = jnp.pad(planes, ((0, 0), (reach, reach), (reach, reach)), mode=mode)
-    flat = filters.reshape(out * s, *filters.shape[2:])
-    found = jax.lax.conv_general_dilated(padded[None], flat, (1, 1), "VALID")[0]
-    return found.reshape(out, s, *planes.shape[1:])
-
-
-def _drawn(key: PRNGKeyArray, shape: tuple[int, ...], dtype) -> Array:
-    return jax.random.normal(key, shape, dtype) * float(np.sqrt(2 / np.prod(shape[1:])))
-
-
-def _check_kernel(kernel: int) -> None:
-    if kernel < 1 or kernel % 2 == 0:
-        raise ValueError(f"The kernel has {kernel} taps a side; give an odd number, so that it turns about its centre.")
-
-
-def _check_square(planes: Array, group: Kind) -> None:
-    if group != "p1" and planes.shape[-1] != planes.shape[-2]:
-        raise ValueError(
-            f"Quarter turns need square images; got {planes.shape[-2]}x{planes.shape[-1]}: crop or pad them."
-        )
+        return self._correlated(maps.reshape(-1, *maps.shape[2:]), flat)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..pooling.window_reductions import reduce_windows
 from .group_layers import GroupConvolution, Kind, LiftingConvolution, Maps
 
 
@@ -89,10 +90,10 @@ def max_pooled(maps: Maps, side: int) -> Float[Array, "channels orientations h2 
     """The largest value of each square of side x side pixels; squares that tile the image turn with it."""
     if side == 1:
         return maps
-    *before, h, w = maps.shape
+    h, w = maps.shape[-2:]
     if h % side or w % side:
         raise ValueError(
             f"Squares of {side} pixels do not tile maps of {h}x{w}, and others would not turn with the image: choose a "
             "side that divides both, or pad the images."
         )
-    return maps.reshape(*before, h // side, side, w // side, side).max((-3, -1))
+    return reduce_windows(maps, (-2, -1), "max", side, side)

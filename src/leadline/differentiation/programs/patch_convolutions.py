@@ -5,7 +5,7 @@ is run with its convolutions in another form by `with_convolutions`.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.extend import core
-from jaxtyping import Array
+from jaxtyping import Array, Num
 
 from .traced_program import NESTED_CALLS, any_equation, equation_runner, nested_program
 
@@ -76,39 +76,60 @@ def ungrouped(settings: Mapping[str, Any]) -> bool:
 
 
 def as_product(x: Array, kernel: Array, settings: Mapping[str, Any]) -> Array:
-    """Σ_offsets patch(offset) · kernel[offset]: patches beside one another, then one matrix product."""
+    """A traced convolution as `patch_product`, whatever the order of its axes."""
     numbers = settings["dimension_numbers"]
     batch, feature, *space = numbers.lhs_spec
     out, into, *window = numbers.rhs_spec
     x = jnp.transpose(x, (batch, *space, feature))
     kernel = jnp.transpose(kernel, (*window, into, out))
-    sides, strides, dilation = kernel.shape[:-2], settings["window_strides"], settings["rhs_dilation"]
-    parts = window_parts(x, sides, strides, settings["padding"], dilation)
-    columns = jnp.concatenate(parts, axis=-1)
+    slides = (settings[name] for name in ("window_strides", "padding", "rhs_dilation"))
     kind = settings["preferred_element_type"] or x.dtype
-    flat = jnp.matmul(
-        columns.reshape(-1, columns.shape[-1]),
-        kernel.reshape(-1, kernel.shape[-1]),
-        precision=settings["precision"],
-        preferred_element_type=kind,
-    )
-    result = flat.reshape(*columns.shape[:-1], kernel.shape[-1])
+    result = patch_product(x, kernel, *slides, precision=settings["precision"], preferred_element_type=kind)
     return jnp.transpose(result, from_channels_last(numbers))
+
+
+def patch_product(
+    x: Num[Array, "batch ..."], kernel: Num[Array, "..."], strides: Any, padding: Any, dilation: Any, **options: Any
+) -> Num[Array, "batch ..."]:
+    """y[i] = Σ_t x[s i + d t - pad] · w[t]: patches beside one another (im2col), times the kernel as a matrix.
+
+    For x (batch, *space, channels) and a kernel (*taps, channels, out); `options` are those of `jnp.matmul`.
+
+    >>> x, kernel = jnp.arange(4.0)[None, :, None], jnp.array([1.0, 10.0])[:, None, None]
+    >>> patch_product(x, kernel, [1], [(0, 0)], [1]).ravel().tolist()
+    [10.0, 21.0, 32.0]
+    """
+    columns = jnp.concatenate(window_parts(x, kernel.shape[:-2], strides, padding, dilation), axis=-1)
+    return position_product(columns, kernel.reshape(-1, kernel.shape[-1]), **options)
+
+
+def position_product(x: Num[Array, "*_ into"], matrix: Num[Array, "into out"], **options: Any) -> Array:
+    """x · matrix with the positions as one axis: the compiler copies both factors of a derivative over several axes."""
+    return jnp.matmul(x.reshape(-1, x.shape[-1]), matrix, **options).reshape(*x.shape[:-1], matrix.shape[-1])
 
 
 def window_parts(x: Array, sides: Any, strides: Any, padding: Any, dilation: Any) -> list[Array]:
     """What each place of the window sees: for (batch, *space, channel) a list of (batch, *positions, channel)."""
     x = jax.lax.pad(x, jnp.zeros((), x.dtype), [(0, 0, 0), *((low, high, 0) for low, high in padding), (0, 0, 0)])
-    extents = [
-        (x.shape[axis + 1] - (side - 1) * wide - 1) // stride + 1
-        for axis, (side, stride, wide) in enumerate(zip(sides, strides, dilation, strict=True))
-    ]
-    parts = []
-    for offset in product(*map(range, sides)):
-        first = [o * wide for o, wide in zip(offset, dilation, strict=True)]
-        last = [f + (e - 1) * s + 1 for f, e, s in zip(first, extents, strides, strict=True)]
-        parts.append(jax.lax.slice(x, (0, *first, 0), (x.shape[0], *last, x.shape[-1]), (1, *strides, 1)))
-    return parts
+    places = window_places(x.shape[1:-1], sides, strides, dilation)
+    return [x[(slice(None), *place)] for place in places]
+
+
+def window_places(
+    shape: Sequence[int], sides: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
+) -> list[tuple[slice, ...]]:
+    """Where the places of a window lie in all windows: place t of window i is at s i + d t.
+
+    One slice an axis for each place, the last axis fastest, of an array of that shape.
+
+    >>> window_places((5,), (2,), (2,), (1,))
+    [(slice(0, 3, 2),), (slice(1, 4, 2),)]
+    """
+    axes = []
+    for length, side, stride, wide in zip(shape, sides, strides, dilation, strict=True):
+        reach = (length - (side - 1) * wide - 1) // stride * stride + 1  # from the first window to the last
+        axes.append([slice(t * wide, t * wide + reach, stride) for t in range(side)])
+    return list(product(*axes))
 
 
 def from_channels_last(numbers: Any) -> list[int]:

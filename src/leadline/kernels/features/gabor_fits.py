@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float
+from scipy.optimize import least_squares
 
 from leadline._checks import require
 
 _CELLS = 2**12  # of the grid at a time, so that it needs little memory
-_ROUNDS = 60
 
 
 class GaborFit(NamedTuple):
@@ -28,8 +28,8 @@ def fit_gabor(filters: Float[Array | np.ndarray, "n s _"]) -> GaborFit:
 
     Amplitude α, phase ψ and offset c are linear, (cos, sin, 1), and solved for. Centre (within a quarter of the side),
     wavelength λ (2.5 pixels to twice the side), orientation, width σ (0.8 pixels to half the side) and aspect γ (½ to
-    1) come from a grid and then from a search around its best cell (Hooke and Jeeves 1961). (a, b) are as in
-    `gabor_filter`.
+    1) come from a grid, and from its best cell by least squares with the linear ones solved for at every step (variable
+    projection). (a, b) are as in `gabor_filter`.
 
     >>> from leadline.kernels.features import gabor_filter
     >>> fit = fit_gabor(gabor_filter(7, 5.3, 0.7, width=1.9, phase=1.0)[None])
@@ -55,7 +55,7 @@ def fit_gabor(filters: Float[Array | np.ndarray, "n s _"]) -> GaborFit:
         better = explained[first, np.arange(n)] > best
         best = np.where(better, explained[first, np.arange(n)], best)
         cells[better] = part[first[better]]
-    ends = _searched(cells, rows, bounds, size)
+    ends = np.array([_refined(cell, row, bounds, size) for cell, row in zip(cells, rows, strict=True)])
     waves = _waves(ends, size)
     amplitudes = np.einsum("nkp,np->nk", waves, rows)
     fitted = np.einsum("nk,nkp->np", amplitudes, waves) * norms[:, None]
@@ -90,19 +90,11 @@ def _waves(cells: np.ndarray, size: int) -> np.ndarray:
     return np.stack([first, second / np.linalg.norm(second, axis=1, keepdims=True)], axis=1)
 
 
-def _searched(cells: np.ndarray, rows: np.ndarray, bounds: np.ndarray, size: int) -> np.ndarray:
-    """Each cell goes to the best of its neighbours, one step along an axis; where none is better, its steps halve."""
-    best = ((_waves(cells, size) @ rows[:, :, None]) ** 2).sum((1, 2))
-    moves = np.concatenate([np.eye(6), -np.eye(6)])
-    steps = np.tile(np.ptp(bounds, axis=1) / 16, (len(cells), 1))
-    which = np.arange(len(cells))
-    for _ in range(_ROUNDS):
-        around = np.clip(cells[:, None] + steps[:, None] * moves, bounds[:, 0], bounds[:, 1])  # (n, 12, 6)
-        waves = _waves(around.reshape(-1, 6), size).reshape(len(cells), 24, -1)
-        explained = ((waves @ rows[:, :, None]) ** 2).reshape(len(cells), 12, 2).sum(2)
-        first = explained.argmax(1)
-        better = explained[which, first] > best
-        best = np.where(better, explained[which, first], best)
-        cells = np.where(better[:, None], around[which, first], cells)
-        steps = np.where(better[:, None], steps, steps / 2)
-    return cells
+def _refined(cell: np.ndarray, row: np.ndarray, bounds: np.ndarray, size: int) -> np.ndarray:
+    """From a cell of the grid down the residual ‖r - P r‖², P the projection on the waves (Golub and Pereyra 1973)."""
+
+    def residual(cell: np.ndarray) -> np.ndarray:
+        (waves,) = _waves(cell[None], size)
+        return row - (waves @ row) @ waves
+
+    return least_squares(residual, cell, bounds=bounds.T, x_scale=np.ptp(bounds, axis=1)).x

@@ -12,7 +12,16 @@ from typing import Any
 from leadline._files import reading
 from leadline._messages import BadInput, brief, reason, unknown
 
-from .settings import MODEL_KINDS, AugmentationSettings, DataSettings, Recipe, RunSettings, TrainingSettings, types_of
+from .settings import (
+    MODEL_KINDS,
+    AugmentationSettings,
+    Conv,
+    DataSettings,
+    Recipe,
+    RunSettings,
+    TrainingSettings,
+    types_of,
+)
 
 _TABLES = {"data": DataSettings, "model": None, "training": TrainingSettings}
 _TABLES |= {"augmentation": AugmentationSettings, "run": RunSettings}
@@ -22,7 +31,7 @@ _WORDS = {
     float: "a number",
     str: "a text in quotes",
     bool: "true or false",
-    tuple[int, ...]: "a list of whole numbers",
+    tuple[int, ...]: "a whole number or a list of them",
 }
 
 
@@ -115,8 +124,10 @@ class _Reader:
             return self.chosen(table, key, value, domain["names"]())
         if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
             value = float(value)
-        numbers: list[Any] = value if isinstance(value, list) else [value]
         listed = kind == tuple[int, ...]
+        if listed and type(value) is int:
+            value = [value]  # a list of one
+        numbers: list[Any] = value if isinstance(value, list) else [value]
         if not (value is numbers and all(type(v) is int for v in numbers) if listed else type(value) is kind):
             raise self.mistake(table, key, f"{key} = {_show(value)} is not {_WORDS[kind]}.")
         if kind in (str, bool):
@@ -157,10 +168,27 @@ class _Reader:
             raise self.mistake("training", "patience", "patience needs data held out: set validation in [data].")
         if t.warmup >= t.epochs:
             raise self.mistake("training", "warmup", f"warmup = {t.warmup:g} must be less than epochs = {t.epochs}.")
+        if isinstance(recipe.model, Conv):
+            self.fitting(recipe.model, known.shape, len(known.classes))
         if recipe.augmentation.mixup and t.loss != "cross-entropy":
             raise self.mistake("augmentation", "mixup", 'mixup is for loss = "cross-entropy".')
         if t.smoothing and t.loss != "cross-entropy":
             raise self.mistake("training", "smoothing", 'smoothing is for loss = "cross-entropy".')
+
+    def fitting(self, model: Conv, shape: tuple[int, ...], classes: int) -> None:
+        """A convolutional network must fit the images, before a directory is made for it."""
+        from leadline import convolution
+
+        from .named_models import conv_layers
+
+        if model.kernel % 2 == 0:
+            raise self.mistake("model", "kernel", f"kernel = {model.kernel} has no centre; give an odd number.")
+        height, width, *colours = shape
+        try:
+            convolution.stack_costs(conv_layers(model, classes), (math.prod(colours), height, width))
+        except ValueError as error:
+            told = f"{len(model.channels)} convolutions in blocks of {model.block} do not fit {height} x {width} pixels"
+            raise self.mistake("model", "channels", f"{told}: {error}") from None
 
     def mistake(self, table: str, key: str | None, sentence: str) -> RecipeError:
         line = line_of(self.text, table, key)

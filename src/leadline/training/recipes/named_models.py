@@ -64,8 +64,12 @@ def _dense(s: Dense, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) ->
     return networks.DenseNetwork(*size, s.activation, init=s.init, dtype=_TYPE, key=key)
 
 
-def _conv(s: Conv, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
-    height, width, *colours = shape
+def conv_layers(s: Conv, classes: int) -> list[Any]:
+    """The layers of a convolutional network of so many classes.
+
+    >>> [type(layer).__name__ for layer in conv_layers(Conv(channels=(4,), head="max"), 10)]
+    ['ConvLayer', 'PoolLayer', 'GlobalPool', 'DenseLayer']
+    """
     layers: list[Any] = []
     for block in range(0, len(s.channels), s.block):
         layers += [
@@ -74,9 +78,14 @@ def _conv(s: Conv, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> e
         layers += [convolution.PoolLayer(2)] + [convolution.DropoutLayer(s.dropout)] * bool(s.dropout)
     layers += [convolution.GlobalPool(s.head)] if s.head != "dense" else []
     layers += [each for width in s.hidden for each in _dense_with_dropout(width, s.dropout)]
+    return [*layers, convolution.DenseLayer(classes)]
+
+
+def _conv(s: Conv, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
+    height, width, *colours = shape
     normalisation: Any = None if s.normalisation == "none" else s.normalisation
     made, state = eqx.nn.make_with_state(convolution.ConvNetwork)(
-        [*layers, convolution.DenseLayer(classes)],
+        conv_layers(s, classes),
         (math.prod(colours), height, width),
         s.activation,
         normalisation=normalisation,

@@ -83,7 +83,7 @@ def convolution_algorithms(
     positions = (side - taps + 1) ** 2
     yield exactly(columns.size, inputs * taps**2 * positions, "numbers in the buffer of im2col")
     work = convolution.layer_work(x.shape, w.shape, "im2col")
-    yield exactly(work.buffer, columns.size, "the same, as predicted from the shapes")
+    yield exactly(work.buffer, columns.size, "numbers in the buffer of im2col, as predicted from the shapes")
     compiled = jax.jit(lambda x, w: convolution.layer_correlation(x, w)).lower(jnp.asarray(x), jnp.asarray(w)).compile()
     flops = compiled.cost_analysis().get("flops", np.nan)
     yield close(flops, 2 * work.multiply_adds, "operations of XLA's program, against 2 C C′ k² H′ W′", rtol=0.01)
@@ -159,7 +159,9 @@ def algorithm_crossover(key, largest: Int(15, 63) = 31, side: OneOf(64, 128, 256
     yield exactly(fast, fast[0], "images, by FFT: operations for every kernel size")
     real = 2 * convolution.layer_work((1, side, side), (1, 1, 5, 5), "fft").multiply_adds
     yield at_most(real, fast[0], "images, by FFT: the library's model for real numbers, against the complex count")
-    yield at_least(real, fast[0] / 2, "the same, against half of the complex count")
+    yield at_least(
+        real, fast[0] / 2, "images, by FFT: the library's model for real numbers, against half of the complex count"
+    )
     lengths = 2 ** np.arange(exponent - 4, exponent + 1)
     long = [_counted_correlation(rng.normal(size=n), rng.normal(size=5))[1] for n in lengths]
     growth = np.array(long) - LINEAR * lengths
@@ -168,7 +170,7 @@ def algorithm_crossover(key, largest: Int(15, 63) = 31, side: OneOf(64, 128, 256
     pixels = side**2
     predicted = np.sqrt((10 * np.log2(pixels) + LINEAR) / 2)
     yield close(crossing, predicted, "images: taps a side from which the FFT needs fewer operations", rtol=0.25)
-    yield at_least(crossing, 5, "the same, against 5 × 5", strict=True)
+    yield at_least(crossing, 5, "images: taps a side from which the FFT needs fewer operations, against 5", strict=True)
     n = int(lengths[-1])
     ratio = _operations((n,), n // 4 + 1) / long[-1]
     yield at_least(ratio, 2, f"signals of {n}, kernel of a quarter: operations directly, as a multiple of the FFT's")
@@ -179,7 +181,7 @@ def algorithm_crossover(key, largest: Int(15, 63) = 31, side: OneOf(64, 128, 256
     yield there
     wrong = exactly((folder / "cudnn").is_dir() or (folder / "cudnn.py").is_file(), True, "torch.cudnn exists")
     wrong = wrong.given(package, "PyTorch is installed")
-    prints = "torch.cudnn.benchmark, searched by default; the search is off unless switched on"
+    prints = "the switch torch.cudnn.benchmark, of a search that is on by default"
     yield erratum(wrong, of=there, by="penn", prints=prints)
     wide = np.arange(1, largest + 1)
     lines = {"directly, 2 n k²": (wide, 2 * (side - wide + 1.0) ** 2 * wide**2)}

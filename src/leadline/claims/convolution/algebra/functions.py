@@ -62,7 +62,9 @@ def integral_operator(key, nodes: Int(50, 1000) = 400, width: Real(0.3, 1.5) = 0
     yield at_most(np.abs(inner[1:, 1:] - inner[:-1, :-1]).max(), 1e-15, "h(u − t): largest change along a diagonal")
     inner = general[:, 1:-1]
     yield at_least(
-        np.abs(inner[1:, 1:] - inner[:-1, :-1]).max() / general.max(), 0.01, "min(u, t)(1 − max(u, t)): the same"
+        np.abs(inner[1:, 1:] - inner[:-1, :-1]).max() / general.max(),
+        0.01,
+        "min(u, t)(1 − max(u, t)): largest change along a diagonal",
     )
     t, u = np.linspace(-6.0, 6.0, nodes + 1), np.linspace(-2.0, 2.0, 9)
     waves = convolution.integral_matrix(lambda u, t: np.exp(-2j * np.pi * u * t), u, t)
@@ -182,7 +184,9 @@ def convolution_continuous(
     triangle = np.where(t <= 0.5, 0.25 - t, t - 0.75)
     yield at_most(np.abs(around - triangle).max(), 0.5 / n * (1 + 1e-9), "square wave and saw-tooth, circular: error")
     once = convolution.sampled_convolution(square, saw, 1 / n)[:n]
-    yield at_least(np.abs(once - triangle).max(), 0.1, "the same, of one period alone: error")
+    yield at_least(
+        np.abs(once - triangle).max(), 0.1, "square wave and saw-tooth, one period alone and not circular: error"
+    )
     yield _sliding(samples, moment)
 
 

@@ -96,13 +96,15 @@ def convolution_bilinear_associative(
         once = convolution.layer_correlation(x, merged, padding=p + q, wrap=wrap)
         gaps[wrap] = np.abs(stack - once).max(0) / size
     aligned = first % 2 == 1 or second == 1  # an even first layer leaves another size to wrap around
-    yield at_most(gaps[True].max(), 1e-12, "the same with wrapped borders").given(aligned, "the first kernel is odd")
+    yield at_most(gaps[True].max(), 1e-12, "two layers against the merged one, with wrapped borders").given(
+        aligned, "the first kernel is odd"
+    )
     edge = second // 2 + second % 2  # outputs whose windows reach beyond the first layer's output
     inside = gaps[False][edge:-edge, edge:-edge]
-    yield at_most(inside.max(), 1e-12, "the same with zero padding, away from the border")
+    yield at_most(inside.max(), 1e-12, "two layers against the merged one, zero padding, away from the border")
     broken = first > 2 and second > 1  # two taps and one zero: all positions with any overlap
     at_border = gaps[False].max() - inside.max()
-    yield at_least(at_border, 1e-6, "the same with zero padding, at the border").given(
+    yield at_least(at_border, 1e-6, "two layers against the merged one, zero padding, at the border").given(
         broken, "the first layer loses positions"
     )
     a, b = np.array([[1.0, 2, 1], [0, 0, 0], [-1, -2, -1]]), np.array([[0.0, 1, 0], [1, -4, 1], [0, 1, 0]])

@@ -45,7 +45,9 @@ def label_preservation(key, train: Int(700, 1000) = 900, reach: Int(8, 30) = 15,
     yield exactly((6, 9) in half.exchanged, True, "half turn: 6 and 9 become one another").as_empirical()
     shares = half.shares[[0, 8], [0, 8]]
     yield at_least(shares, 0.5, "half turn: share of 0 and of 8 that stay what they are").as_empirical()
-    yield exactly([c in half.lost for c in (0, 8)], False, "half turn: 0 and 8 are no longer recognised").as_empirical()
+    yield exactly(
+        [c in half.lost for c in (0, 8)], False, "half turn: whether 0, and 8, are no longer recognised"
+    ).as_empirical()
     what = "mirror: pairs of classes that become one another"
     yield exactly(len(mirrored.exchanged), 0, what).as_empirical()
     lost = len(mirrored.lost)

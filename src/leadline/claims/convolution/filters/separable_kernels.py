@@ -52,7 +52,7 @@ def separable_convolution(
     yield exactly(costs.parameters, expected, "weights of a depthwise-separable layer, 3 × 3")
     net = convolution.ConvNetwork(depthwise, (inputs, 8, 8), activation="identity", key=key)
     built = sum(leaf.size for leaf in jax.tree.leaves(net) if hasattr(leaf, "size"))
-    yield exactly(built, expected, "the same, as built")
+    yield exactly(built, expected, "weights of a depthwise-separable layer, 3 × 3, as built")
     names = {"xs": [f"v = {v}" for v in ROW], "ys": [f"u = {u}" for u in COLUMN], "text": True}
     product = figure.heatmap("A column times a row", "", "", values=np.outer(COLUMN, ROW), **names)
     gain = figure.curves(

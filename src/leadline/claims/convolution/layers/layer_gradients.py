@@ -3,12 +3,13 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.signal import correlate
+from scipy.signal import convolve, correlate
 
 from leadline import convolution, data
 from leadline.convolution import ConvLayer, ConvNetwork
 from leadline.convolution.layers.layer_operations import correlate_windows
-from leadline.evidence import Int, at_least, claim, close, erratum, exactly, model
+from leadline.differentiation import check_gradient
+from leadline.evidence import Int, at_most, claim, close, erratum, exactly, model
 from leadline.presentation import figure
 
 
@@ -41,16 +42,17 @@ def conv_layer(key, side: Int(5, 16) = 9, channels: Int(1, 6) = 3, outputs: Int(
     yield close(found, slid("fft"), "the layer, against products of Fourier transforms", atol=1e-10)
     patches = convolution.layer_correlation(x, kernel, stride=stride, padding=1, algorithm="im2col")
     yield close(found, patches, "the layer, against one product of patches", atol=1e-10)
-    turned = library(x, kernel[:, :, ::-1, ::-1])
-    yield close(library(x, kernel, flip=True), turned, "true convolution, against the turned kernel", atol=1e-12)
+    turned = [sum(convolve(p, k, "same") for p, k in zip(x, ks, strict=True)) for ks in kernel]
+    turned = np.stack(turned)[:, ::stride, ::stride]
+    yield close(library(x, kernel, flip=True), turned, "kernels turned: true convolution, by SciPy", atol=1e-10)
     net = ConvNetwork([ConvLayer(outputs, 3, padding="same")], x.shape, dtype=float, key=key)
     stored = sum(leaf.size for leaf in jax.tree.leaves(net))
     yield exactly(stored, outputs * (9 * channels + 1), "stored numbers of the layer")
     sizes = [convolution.stack_costs([ConvLayer(1, 3, padding=p)], x.shape).rows[0].shape[1] for p in ("same", 0)]
     yield exactly(sizes, [side, side - 2], "side with padding same and with none")
-    slopes = _differences(lambda k: np.sum(np.sin(library(x, k))), kernel)
-    exact = jax.grad(lambda k: jnp.sum(jnp.sin(_outputs(x, k, stride))))(jnp.asarray(kernel))
-    yield close(exact, slopes, "derivative of Σ sin y by the kernel, against central differences", atol=1e-7)
+    report = check_gradient(lambda k: jnp.sum(jnp.sin(_outputs(x, k, stride))), kernel, tolerance=1e-7, key=key)
+    what = "derivative of Σ sin y by the kernel: largest error against differences, relative"
+    yield at_most(report.error, report.tolerance, what)
     pictures = [(f"in {r + 1}", p) for r, p in enumerate(x)] + [(f"out {c + 1}", p) for c, p in enumerate(found)]
     title = f"{channels} channels become {outputs} by {outputs * channels} kernels of 3 x 3"
     yield figure.images(title, images=pictures, columns=max(channels, outputs), diverging=True)
@@ -59,16 +61,6 @@ def conv_layer(key, side: Int(5, 16) = 9, channels: Int(1, 6) = 3, outputs: Int(
 def _outputs(x, kernel, stride, padding="same"):
     layer = ConvLayer(kernel.shape[0], kernel.shape[-1], stride=stride, padding=padding)
     return jnp.moveaxis(correlate_windows(jnp.moveaxis(jnp.asarray(x), 0, -1), kernel, layer), -1, 0)
-
-
-def _differences(f, x, step=1e-5):
-    """Central differences of a scalar function."""
-    found = np.zeros_like(x)
-    for place in np.ndindex(x.shape):
-        moved = np.zeros_like(x)
-        moved[place] = step
-        found[place] = (f(x + moved) - f(x - moved)) / (2 * step)
-    return found
 
 
 @claim(sources=("penn",))
@@ -113,24 +105,31 @@ def conv_backward(key, side: Int(5, 9) = 7, channels: Int(1, 3) = 2, stride: Int
 
     $$dw_{m,n} = \sum_{i,j} \delta_{ij}\, x_{i-m,j-n}, \qquad dx_{i,j} = \sum_{m,n} \delta_{mn}\, w_{m-i,n-j}$$
 
-    Check: JAX's derivative of a layer with `stride` and `padding` is compared with the transposed matrix of the layer
-    and with sums over positions; at stride 1, true convolution in all positions with both correlations.
+    Check: JAX's derivative of a layer with `stride` and `padding` is compared with the transposed sparse matrix of the
+    layer, with sums over positions and with differences; at stride 1, true convolution in all positions with both
+    correlations.
     """
     rng = data.generator(key)
-    x, w = rng.normal(size=(channels, side, side)), rng.normal(size=(2, channels, 3, 3))
-    y, back = jax.vjp(lambda x, w: _outputs(x, w, stride, padding), jnp.asarray(x), jnp.asarray(w))
+    x = rng.normal(size=(channels, side, side))
+    layer = ConvLayer(2, 3, stride=stride, padding=padding)
+    net = ConvNetwork([layer], x.shape, "identity", dtype=float, key=key)
+    y, back = jax.vjp(lambda x, net: net(x), jnp.asarray(x), net)
     dy = rng.normal(size=y.shape)
-    dx, dw = map(np.asarray, back(jnp.asarray(dy)))
-    basis = np.eye(x.size).reshape(-1, *x.shape)
-    matrix = np.asarray(jax.vmap(lambda e: _outputs(e, jnp.asarray(w), stride, padding).ravel())(jnp.asarray(basis)))
-    yield close(dx.ravel(), matrix @ dy.ravel(), "dx, against the transposed matrix of the layer", atol=1e-10)
+    dx, by_layer = back(jnp.asarray(dy))
+    w, dw, db = net.built[0].weight, by_layer.built[0].weight, by_layer.built[0].bias
+    matrix = convolution.layer_matrix(np.asarray(w), x.shape, stride=stride, padding=padding)
+    yield close(np.ravel(dx), matrix.T @ dy.ravel(), "dx, against the transposed matrix of the layer", atol=1e-10)
+    yield close(db, dy.sum((1, 2)), "db, against the sum of dy over positions", atol=1e-10)
+    report = check_gradient(lambda net: jnp.sum(dy * net(jnp.asarray(x))), net, by_layer, tolerance=1e-8, key=key)
+    what = "dw and db: largest error against differences, relative"
+    yield at_most(report.error, report.tolerance, what)
     wide, rows, columns = np.pad(x, ((0, 0), *[(padding, padding)] * 2)), *dy.shape[1:]
-    by_hand = np.zeros_like(w)
+    by_hand = np.zeros(w.shape)
     for m, n in np.ndindex(3, 3):
         seen = wide[:, m : m + (rows - 1) * stride + 1 : stride, n : n + (columns - 1) * stride + 1 : stride]
         by_hand[:, :, m, n] = np.einsum("oij,cij->oc", dy, seen)
     yield close(dw, by_hand, "dw, against the sum of dy x over positions", atol=1e-10)
-    one, kernel = x[0], w[0, 0]
+    one, kernel = x[0], np.asarray(w[0, 0])
     full = correlate(one, kernel[::-1, ::-1], "full")
     delta = rng.normal(size=full.shape)
 
@@ -202,7 +201,7 @@ def sparse_jacobian(key, side: Int(4, 9) = 6, channels: Int(1, 3) = 2, stride: I
         mask[o, i, j, :, max(top, 0) : top + 3, max(left, 0) : left + 3] = True
     yield exactly(jacobian != 0, mask, "where the Jacobian is not 0, against the windows")
     bound = int(np.prod(outputs)) * 9 * channels
-    yield at_least(bound, int((jacobian != 0).sum()), "n_out k² C_in, against the entries that are not 0")
+    yield at_most(int((jacobian != 0).sum()), bound, "entries of the Jacobian that are not 0, against n_out k² C_in")
     flat = (jacobian != 0).reshape(int(np.prod(outputs)), -1)[: outputs[1] * outputs[2], : side * side]
     title = f"{(jacobian != 0).sum()} of {jacobian.size} entries of the Jacobian are not 0"
     yield figure.heatmap(

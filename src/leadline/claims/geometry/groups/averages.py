@@ -63,7 +63,8 @@ def group_smoothing(key, points: Int(3, 12) = 6, width: Int(2, 64) = 16, draws: 
     def drawn(key, x):
         return jnp.asarray(group.matrices)[jax.random.randint(key, (), 0, 2 * points)] @ x
 
-    samples = np.asarray(eqx.filter_jit(jax.vmap(lambda k: score(drawn(k, x))))(keys))
+    one = jax.vmap(lambda k: geometry.sampled_smooth(score, drawn, k[None])(x))  # the mean of a single draw
+    samples = np.asarray(eqx.filter_jit(one)(keys))
     yield mean(samples, float(before.mean()), "elements drawn at random: mean of the network, exact mean")
     y = jnp.array([1.0, -2.0, 0.5])
     squares = jax.jit(jax.vmap(lambda k: (geometry.random_rotation(k, 3) @ y)[0] ** 2))(keys)
@@ -114,7 +115,12 @@ def smoothing_reduces_risk(key, inputs: Int(2, 5) = 5, samples: Int(5, 100) = 30
     raised = float(np.mean((exact - first) ** 2))
     yield at_least(raised, whole, "target that is not invariant: risk of the mean, of the exact predictor", strict=True)
     within = float(np.mean(np.var(x, axis=1)))  # the mean of a set predicts each of its members with this error
-    yield close(raised, within, "that risk, against the variance within a set", rtol=1e-12)
+    yield close(
+        raised,
+        within,
+        "first input as target: risk of its mean over the group, against the variance within a set",
+        rtol=1e-12,
+    )
     parts = {
         "predictor": {"median": risk, "first input": whole},
         "its mean over the group": {"median": rest, "first input": raised},

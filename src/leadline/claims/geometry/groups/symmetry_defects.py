@@ -78,9 +78,7 @@ def symmetry_defect(key, nodes: Int(3, 5) = 5, features: Int(1, 8) = 3):
     right = at_most(conjugated(carried_back), 1e-12, "equivariance as f(X) = Pᵀf(PX): defect of attention")
     yield right
     wrong = at_most(conjugated(rows), 1e-12, "equivariance as f(X) = P f(PX): defect of attention")
-    yield erratum(
-        wrong, of=right, by="eth", prints="f(X) = P f(PX), also for graphs; right is Pᵀ, equal to P for exchanges alone"
-    )
+    yield erratum(wrong, of=right, by="eth", prints="f(X) = P f(PX), also for graphs")
     yield figure.beside(
         "Exact symmetries stay at rounding; what knows places does not",
         figure.categories(
