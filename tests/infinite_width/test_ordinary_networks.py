@@ -136,7 +136,7 @@ def test_a_conv_network_is_read_as_layers_composed_by_hand():
 def test_blocks_of_a_conv_network_are_sums_and_means_of_branches():
     layers = [
         ConvLayer(8, 3, padding="same", wrap=True),
-        Residual([ConvLayer(8, 3, padding="same"), ConvLayer(8, 3, padding="same")]),
+        Residual([ConvLayer(8, 3, padding="same"), ConvLayer(8, 3, padding="same")], linear=True),
         Residual([ConvLayer(16, 3, stride=2, padding="same", bias=False)]),
         Parallel([(), [ConvLayer(4, 1)]]),
         DenseLayer(1),
@@ -154,7 +154,6 @@ def test_blocks_of_a_conv_network_are_sums_and_means_of_branches():
         conv(8, 3, padding="CIRCULAR"),
         iw.Relu(),
         summed(iw.serial(Identity()), iw.serial(conv(8, 3), iw.Relu(), conv(8, 3))),
-        iw.Relu(),
         summed(iw.serial(conv(16, 1, 2, ((0, 0),), None)), iw.serial(conv(16, 3, 2, ((1, 1),), None))),
         iw.Relu(),
         iw.serial(iw.FanOut(2), beside, iw.FanInConcat()),
@@ -180,6 +179,7 @@ def test_a_conv_network_has_the_kernels_of_its_limit():
     [
         (pyramid((2, 4), 3), "PoolLayer.*max pooling"),
         ([ConvLayer(2, 3, groups=2)], "ConvLayer.*groups"),
+        ([ConvLayer(2, 1), Residual([ConvLayer(2, 1)]), ConvLayer(1, 1)], "Residual.*not Gaussian"),
         ([ConvLayer(2, 3, normalisation="layer"), ConvLayer(2, 1)], "normalisation layer"),
         ([PoolLayer(2, kind="mean"), UpLayer(2), ConvLayer(2, 1)], "Layer 2 .UpLayer"),
         ([DropoutLayer(0.5), ConvLayer(2, 3)], "DropoutLayer.*inference"),

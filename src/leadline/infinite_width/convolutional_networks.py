@@ -106,6 +106,12 @@ def _pooling(reader: Reader, layer: convolution.PoolLayer | convolution.GlobalPo
 def _residual(reader: Reader, layer: Any, module: Any, shape: tuple[int, ...], activation: str) -> None:
     shortcut = layer.projection(shape)
     beside: list[Layer] = [Identity()]
+    if shortcut is None and not layer.linear and not (reader.layers and isinstance(reader.layers[-1], Conv)):
+        reader.refuse(
+            layer,
+            "its activation stands behind x + branch(x), where x is not Gaussian; take linear=True, or other channels, "
+            "whose projection is.",
+        )
     if shortcut is not None:
         beside = _inside(reader, lambda: _convolution(reader, shortcut, shape))
     branch = _inside(reader, lambda: _stack(reader, layer.layers, module.branch, shape, activation))
