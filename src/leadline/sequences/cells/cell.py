@@ -63,7 +63,11 @@ class Cell(eqx.Module):
                 after = jax.tree.map(lambda new, old: jnp.where(valid, new, old), after, state)
             return after, after
 
-        last, states = jax.lax.scan(step, state, (jax.vmap(self.project)(xs), mask), reverse=reverse)
+        projected = jax.vmap(self.project)(xs)
+        one = jax.tree.map(lambda of_steps: jax.ShapeDtypeStruct(of_steps.shape[1:], of_steps.dtype), projected)
+        kinds = jax.eval_shape(self.advance, state, one)  # inputs of a higher precision than the state's raise it
+        state = jax.tree.map(lambda first, kind: jnp.asarray(first, kind.dtype), state, kinds)
+        last, states = jax.lax.scan(step, state, (projected, mask), reverse=reverse)
         return Course(states, last)
 
 
