@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int, Num, PyTree
+
+from leadline._checks import require_axes, require_numbers
 
 
 class Course(NamedTuple):
@@ -95,13 +98,15 @@ def run(
     >>> jax.vmap(cell.predict)(course.states).shape
     (7, 5)
     """
-    if xs.ndim != 2 or xs.shape[1] != cell.input_size:
+    if np.ndim(xs) != 2 or xs.shape[1] != cell.input_size:
         raise ValueError(
             f"run got a sequence of shape {xs.shape} for a cell with {cell.input_size} inputs; give one row for each "
             "step, and map over a batch with jax.vmap."
         )
     if mask is not None and mask.shape != xs.shape[:1]:
         raise ValueError(f"run got a mask of shape {mask.shape} for {len(xs)} steps; give one truth value a step.")
+    require_axes("run", None, xs=xs)
+    require_numbers("run", xs=xs, state=state)
     return cell.course(xs, cell.init() if state is None else state, mask, reverse, parallel)
 
 

@@ -4,10 +4,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
-from leadline import data, sequences
-from leadline.evidence import Int, Real, at_least, close, exactly, model
+from leadline import data, networks, sequences, training
+from leadline.evidence import Int, Real, at_least, close, exactly, mean, model
 from leadline.presentation import figure
+
+UNITS = {1: 24, 2: 14, 3: 11}  # by the number of layers, for like numbers of parameters
+ROWS, NEW, LENGTH, EPOCHS = 512, 2000, 40, 25  # of the signal with two time scales
+FAST, SLOW = 0.3, 0.95
 
 
 @model(sources=("eth", "sheet", "penn"), shows=("sequences.Stack", "sequences.deep_transition"))
@@ -32,7 +37,9 @@ def deep_rnn_variants(
     a memory to push to and pop from.
 
     Check: Derivatives of every state with respect to every input; derivatives of the layer above with respect to h and
-    to c of an LSTM below; a linear deep transition with one unit, whose derivative over T steps is a power.
+    to c of an LSTM below; a linear deep transition with one unit, whose derivative over T steps is a power. Stacks of
+    one, two and three layers with like numbers of parameters, trained to tell the slow part of a signal from its fast
+    part: none is better than the mean of the slow part given the past, which is known exactly.
     """
     rng = data.generator(key)
     keys = jax.random.split(key, layers)
@@ -62,6 +69,7 @@ def deep_rnn_variants(
     through = jax.jacobian(lambda z: sequences.run(deep, xs[:, :1], z).states)(jnp.ones(1))[:, 0, 0]
     what = f"∂z_T/∂z_0 of a linear transition with k = {depth} layers of factor {factor:g}: their power kT"
     yield close(through, factor ** (depth * lags), what, rtol=1e-12)
+    yield from _two_time_scales(key)
     panels = [
         figure.heatmap(
             f"layer {i + 1}", "input of step s", "state of step t", values=np.log10(np.where(past, s, np.nan)),
@@ -81,3 +89,62 @@ def _upward(rng, units, keys):
         return jnp.concatenate(upper.update(upper.init(), lower.predict(sequences.LSTMState(h, c))))
 
     return (np.asarray(j) for j in jax.jacobian(above, (0, 1))(*state))
+
+
+def _two_time_scales(key):
+    """Stacks that estimate the slow part of a sum of two autoregressive signals, beside the exact Bayes error."""
+    gaps = np.abs(np.subtract.outer(np.arange(LENGTH), np.arange(LENGTH)))
+    slow, fast = (a**gaps for a in (SLOW, FAST))  # stationary, of variance 1
+    floor = 1 - slow[-1] @ np.linalg.solve(slow + fast, slow[-1])
+    roots = [jnp.asarray(np.linalg.cholesky(c), jnp.float32) for c in (slow, fast)]
+    errors, times, counts = {}, {}, []
+    for layers, units in UNITS.items():
+        keys = jax.random.split(jax.random.fold_in(key, layers), 4)
+        net = sequences.sequence_network("elman", 1, units, 1, depth=layers, dtype=jnp.float32, key=keys[0])
+        counts.append(networks.parameter_count(net))
+        (x, y), (new_x, new_y) = (_signal(rows, roots, k) for rows, k in ((ROWS, keys[1]), (NEW, keys[2])))
+        run = training.fit(
+            net, sequences.Sequences(x, y), objective=sequences.SequenceObjective("squared"), epochs=EPOCHS, batch=32,
+            optimiser=optax.adam(0.005), key=keys[3],
+        )  # fmt: skip
+        errors[layers] = np.asarray((jax.vmap(run.model)(new_x)[:, -1, 0] - new_y[:, -1]) ** 2, float)
+        states = jax.vmap(lambda xs, cell=run.model.cell: sequences.run(cell, xs).states)(new_x[:200])
+        times[layers] = [_correlation_time(np.asarray(s)) for s in (states if layers > 1 else [states])]
+    what = "parameters of stacks of one, two and three layers, over those of one layer"
+    yield close(np.array(counts) / counts[0], 1.0, what, rtol=0.1)
+    for layers, found in errors.items():
+        what = f"{layers} layer{'s' * (layers > 1)}: mean squared error at the end, against the Bayes error"
+        yield mean(found, floor, what, side="at least")
+    names = {layers: f"{layers} layer{'s' * (layers > 1)}" for layers in UNITS}
+    yield figure.beside(
+        "Stacks of one size on a signal with two time scales",
+        figure.categories(
+            "error at the end", "stack", "mean squared error",
+            points={"trained": {names[k]: _interval(v) for k, v in errors.items()}},
+            rules={"Bayes error": ("y", float(floor))},
+        ),
+        figure.categories(
+            "how long states last", "layer, from below", "correlation time (steps)",
+            points={names[k]: {f"layer {i + 1}": t for i, t in enumerate(v)} for k, v in times.items()},
+        ),
+    )  # fmt: skip
+
+
+def _signal(rows, roots, key):
+    slow, fast = (
+        jax.random.normal(k, (rows, LENGTH), jnp.float32) @ r.T
+        for k, r in zip(jax.random.split(key), roots, strict=True)
+    )
+    return (slow + fast)[..., None], slow
+
+
+def _correlation_time(states):
+    """-1/ln ρ of the median unit, ρ its correlation from one step to the next."""
+    now, later = (s.reshape(-1, states.shape[-1]) for s in (states[:, 10:-1], states[:, 11:]))
+    rho = np.median([np.corrcoef(a, b)[0, 1] for a, b in zip(now.T, later.T, strict=True)])
+    return float(-1 / np.log(np.clip(rho, 1e-6, 1 - 1e-6)))
+
+
+def _interval(errors):
+    half = 1.96 * errors.std(ddof=1) / np.sqrt(len(errors))
+    return float(errors.mean()), float(errors.mean() - half), float(errors.mean() + half)
