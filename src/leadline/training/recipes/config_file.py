@@ -161,7 +161,7 @@ class _Reader:
         if t.batch > train:
             raise self.mistake("training", "batch", f"batch = {t.batch} is more than the {train} training images.")
         if recipe.data.path and known.bundled:
-            raise self.mistake("data", "path", f"{known.name} is bundled with scikit-learn; leave path out.")
+            raise self.mistake("data", "path", f"{known.name} is bundled; leave path out.")
         if t.patience and not recipe.data.validation:
             raise self.mistake("training", "patience", "patience needs data held out: set validation in [data].")
         if t.warmup >= t.epochs:
