@@ -35,3 +35,12 @@ def test_targets_that_do_not_fit_the_head_are_said():
     net = sequence_network("gru", 2, 3, 4, key=KEY)
     with pytest.raises(ValueError, match="give a target for each step"):
         SequenceObjective()(net, Sequences(jnp.ones((2, 5, 2)), jnp.zeros(2, int)))
+
+
+def test_what_is_not_asked_for_is_seen_and_has_no_loss():
+    net = sequence_network("gru", 2, 3, 4, key=KEY)
+    xs = jax.random.normal(KEY, (2, 5, 2))
+    asked = jnp.arange(5) == jnp.array([[4], [2]])
+    rows, _ = SequenceObjective()(net, Sequences(xs, jnp.zeros((2, 5), int), asked=asked))
+    whole, _ = SequenceObjective()(net, Sequences(xs, jnp.zeros((2, 5), int)))
+    np.testing.assert_allclose(mean_loss(rows), (whole.losses[0, 4] + whole.losses[1, 2]) / 2, rtol=1e-12)

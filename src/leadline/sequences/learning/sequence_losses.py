@@ -12,14 +12,16 @@ from leadline.training.objectives import loss_called
 
 
 class Sequences(NamedTuple):
-    """A batch of sequences of one padded length: inputs, targets (of each step, or one a sequence), which steps count.
+    """A batch of sequences of one padded length: inputs and targets, of each step or one a sequence.
 
-    Without a mask all steps do.
+    Steps where `mask` is False are padding: a network passes over them. Steps where `asked` is False are seen and have
+    no target. Without them all steps count.
     """
 
     inputs: Num[Array, "batch T ..."]
     targets: Num[Array, "batch ..."]
     mask: Bool[Array, "batch T"] | None = None
+    asked: Bool[Array, "batch T"] | None = None
 
 
 def next_tokens(tokens: Num[Array, "batch T ..."], mask: Bool[Array, "batch T"] | None = None) -> Sequences:
@@ -33,11 +35,12 @@ def next_tokens(tokens: Num[Array, "batch T ..."], mask: Bool[Array, "batch T"] 
 
 
 class SequenceObjective(eqx.Module):
-    r"""$\frac{1}{\sum_{it} m_{it}} \sum_{it} m_{it}\, \ell(\hat y_{it}, y_{it})$ for `training.fit`, m the mask.
+    r"""$\frac{1}{\sum_{it} m_{it}} \sum_{it} m_{it}\, \ell(\hat y_{it}, y_{it})$ for `training.fit`.
 
-    The rows of `fit` are sequences; each gets the losses of its steps, and the mean is over the steps that count, not
-    over sequences. A network that reads the last state or the mean has one loss a sequence. `loss` is "cross-entropy",
-    "squared" or a function of (outputs, targets), rows of either.
+    m is 1 at the steps that are not padding and are asked for. The rows of `fit` are sequences; each gets the losses of
+    its steps, and the mean is over the steps that count, not over sequences. A network that reads the last state or the
+    mean has one loss a sequence. `loss` is "cross-entropy", "squared" or a function of (outputs, targets), rows of
+    either.
 
     >>> from leadline.sequences import GRU, SequenceNetwork, valid_steps
     >>> net = SequenceNetwork(GRU(1, 4, key=jax.random.key(0)), 2, key=jax.random.key(1))
@@ -52,10 +55,11 @@ class SequenceObjective(eqx.Module):
     def __call__(
         self, model: PyTree, batch: Sequences, key: PRNGKeyArray | None = None, state: PyTree = None
     ) -> tuple[RowLosses, PyTree]:
-        inputs, targets, mask = batch
+        inputs, targets, mask, asked = batch
         outputs = jax.vmap(model)(inputs) if mask is None else jax.vmap(model)(inputs, mask)
         losses, right = _losses(self.loss, outputs, jnp.asarray(targets))
-        weights = mask if losses.ndim == 2 else None
+        counts = mask if asked is None else asked if mask is None else mask & asked
+        weights = counts if losses.ndim == 2 else None
         aux = {} if right is None else {"accuracy": _share(right, weights)}
         return RowLosses(losses, weights, aux), state
 

@@ -8,25 +8,25 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 
 class LabelledBits(NamedTuple):
-    """Random bits as ±1, a label for each step, and which steps have one."""
+    """Random bits as ±1, a label for each step, and the steps whose label is asked for."""
 
     inputs: Float[Array, "rows T 1"]
     labels: Int[Array, "rows T"]
-    mask: Bool[Array, "rows T"]
+    asked: Bool[Array, "rows T"]
 
 
 def shifted_bits(rows: int, steps: int, delay: int, *, key: PRNGKeyArray) -> LabelledBits:
     """The label of step t is the bit of step t - delay; the first `delay` steps have none.
 
-    >>> x, y, mask = shifted_bits(2, 6, 2, key=jax.random.key(0))
-    >>> bool((y[:, 2:] == (x[:, :-2, 0] > 0)).all()), mask[0].tolist()
+    >>> x, y, asked = shifted_bits(2, 6, 2, key=jax.random.key(0))
+    >>> bool((y[:, 2:] == (x[:, :-2, 0] > 0)).all()), asked[0].tolist()
     (True, [False, False, True, True, True, True])
     """
     if not 0 <= delay < steps:
         raise ValueError(f"shifted_bits got a delay of {delay} for {steps} steps; give 0 to {steps - 1}.")
     bits = jax.random.bernoulli(key, 0.5, (rows, steps))
-    mask = jnp.broadcast_to(jnp.arange(steps) >= delay, bits.shape)
-    return LabelledBits(_signs(bits), jnp.roll(bits, delay, axis=1).astype(int) * mask, mask)
+    asked = jnp.broadcast_to(jnp.arange(steps) >= delay, bits.shape)
+    return LabelledBits(_signs(bits), jnp.roll(bits, delay, axis=1).astype(int) * asked, asked)
 
 
 def running_parity(rows: int, steps: int, *, key: PRNGKeyArray) -> LabelledBits:

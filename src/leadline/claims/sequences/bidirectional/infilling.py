@@ -9,7 +9,7 @@ from leadline import data, sequences, training
 from leadline.evidence import Int, at_least, claim, frequency
 from leadline.presentation import figure
 
-ROWS, NEW, EPOCHS = 1024, 1500, 30
+ROWS, NEW, EPOCHS = 1024, 1500, 15
 LEARNT = 0.98
 
 
@@ -38,7 +38,7 @@ def future_context_infilling(key, choices: Int(2, 6) = 3, farthest: Int(1, 20) =
             key=keys[2],
         )  # fmt: skip
         guesses = jax.vmap(run.model)(new[0].inputs).argmax(-1)
-        right[name] = np.asarray(((guesses == new[0].targets) & new[0].mask).any(1))
+        right[name] = np.asarray(((guesses == new[0].targets) & new[0].asked).any(1))
     what = f"share of blanks that a forward network fills in rightly, against 1/{choices}"
     yield frequency(int(right["forwards"].sum()), NEW, 1 / choices, what)
     filled = right["both directions"].mean()
@@ -68,6 +68,6 @@ def _sentences(key, rows, choices, farthest):
     blank = rng.integers(0, steps - distance)
     each = np.arange(rows)
     words[each, blank], words[each, blank + distance] = 2 * choices, choices + marked
-    mask = np.arange(steps) == blank[:, None]
-    targets = np.where(mask, marked[:, None], 0)
-    return sequences.Sequences(jnp.asarray(words), jnp.asarray(targets), jnp.asarray(mask)), distance
+    asked = np.arange(steps) == blank[:, None]
+    targets = np.where(asked, marked[:, None], 0)
+    return sequences.Sequences(jnp.asarray(words), jnp.asarray(targets), asked=jnp.asarray(asked)), distance

@@ -69,8 +69,8 @@ def lstm_contains_reset_free_gru(key, units: Int(1, 12) = 5, inputs: Int(1, 6) =
     $$c_t = (1 - i) \odot c_{t-1} + i \odot \tanh(W_g [x_t; h_{t-1}]), \quad h_t = c_t$$
 
     Check: States of both over a sequence. For the other half, one step of an LSTM with one unit fitted to one step of
-    a GRU by least squares from several random starts: with r = 1 the best residual is 0 to rounding; with r free it is
-    not. The second is a measurement, no proof.
+    a GRU by least squares from several random starts: with r = 1 the best residual is 0 to rounding; with r = σ(4x) it
+    is not. The second is a measurement, no proof.
     """
     rng = data.generator(key)
     gru = sequences.GRU(inputs, units, key=key)
@@ -96,7 +96,7 @@ def lstm_contains_reset_free_gru(key, units: Int(1, 12) = 5, inputs: Int(1, 6) =
     control, fitted = (_fit(rng, reset) for reset in (False, True))
     what = f"root mean squared residual of the best of {STARTS} fits of an LSTM step to a GRU step"
     yield at_most(min(control), 1e-6, f"{what} with r = 1")
-    yield at_least(min(fitted), 1e-4, f"{what} with r free").given(
+    yield at_least(min(fitted), 1e-3, f"{what} with r = σ(4x)").given(
         min(control) <= 1e-6, "the search finds the fit where there is one"
     )
     order = np.arange(1, STARTS + 1)
@@ -104,7 +104,7 @@ def lstm_contains_reset_free_gru(key, units: Int(1, 12) = 5, inputs: Int(1, 6) =
         "An LSTM step fits a GRU step without reset exactly, and one with reset it does not",
         "start, best first",
         "residual",
-        points={"r = 1": (order, np.maximum(np.sort(control), 1e-17)), "r free": (order, np.sort(fitted))},
+        points={"r = 1": (order, np.maximum(np.sort(control), 1e-17)), "r = σ(4x)": (order, np.sort(fitted))},
         log="y",
     )
 
@@ -114,10 +114,10 @@ def _fit(rng, reset):
     key = jax.random.key(int(rng.integers(2**31)))
     arrays = lambda c: (c.weight_ih, c.weight_hh, c.bias)  # noqa: E731
     gru = sequences.GRU(1, 1, key=key)
-    w_x, w_h, b = (jnp.asarray(1.5 * rng.normal(size=a.shape)) for a in arrays(gru))
+    w_x, w_h, b = (jnp.array(w)[:, None] for w in ((4.0, 1.0, 1.0), (0.0, 1.0, 2.0), (0.0, 0.5, 0.0)))
     if not reset:
         w_x, w_h, b = w_x.at[0].set(0), w_h.at[0].set(0), b.at[0].set(FORCED)
-    gru = eqx.tree_at(arrays, gru, (w_x, w_h, b))
+    gru = eqx.tree_at(arrays, gru, (w_x, w_h, b[:, 0]))
     hs, xs = jnp.asarray(rng.uniform(-1.5, 1.5, (2, POINTS, 1)))
     targets = jax.vmap(gru.update)(hs, xs)
     lstm = sequences.LSTM(1, 1, squash=None, key=key)

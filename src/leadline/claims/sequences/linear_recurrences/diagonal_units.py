@@ -100,7 +100,7 @@ def _trained(key):
     cell = sequences.LRU(1, 24, 8, r_min=0.4, r_max=0.9, dtype=jnp.float32, key=keys[0])
     net = sequences.SequenceNetwork(cell, 2, key=keys[1])
     bits = sequences.shifted_bits(ROWS, LENGTH, DELAY, key=keys[2])
-    task = sequences.Sequences(jnp.asarray(bits.inputs, jnp.float32), bits.labels, bits.mask)
+    task = sequences.Sequences(jnp.asarray(bits.inputs, jnp.float32), bits.labels, asked=bits.asked)
     run = training.fit(
         net, task, objective=sequences.SequenceObjective(), optimiser=optax.adam(0.01), epochs=EPOCHS, batch=32,
         key=keys[3],

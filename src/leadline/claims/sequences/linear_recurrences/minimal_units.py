@@ -9,8 +9,8 @@ from leadline import data, sequences, training
 from leadline.evidence import Int, at_least, at_most, close, erratum, mean, model
 from leadline.presentation import figure
 
-ROWS, NEW = 2048, 2000
-EPOCHS = 40
+ROWS, NEW = 1024, 2000
+EPOCHS = 16
 LEARNT = 0.98
 
 

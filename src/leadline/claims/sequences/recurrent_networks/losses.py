@@ -91,15 +91,14 @@ def _tasks(key):
     first = jnp.broadcast_to(bits[:, :1, 0] > 0, asked.shape)
     at_the_end = jnp.broadcast_to(jnp.arange(STEPS) == STEPS - 1, asked.shape)
     labels = jnp.stack([before, parity, first], -1)
-    return sequences.Sequences(
-        bits.astype(jnp.float32), labels, jnp.stack([asked, jnp.ones_like(asked), at_the_end], -1)
-    )
+    counts = jnp.stack([asked, jnp.ones_like(asked), at_the_end], -1)
+    return bits.astype(jnp.float32), labels, counts
 
 
 def _three_heads(net, batch, key, state):
     """Cross-entropies of three yes-or-no heads; those that are not asked for have no weight."""
-    outputs = jax.vmap(net)(batch.inputs)
-    losses = optax.sigmoid_binary_cross_entropy(outputs, batch.targets)
-    right = ((outputs > 0) == batch.targets) * batch.mask
-    shares = right.sum(1) / batch.mask.sum(1)
-    return training.RowLosses(losses, batch.mask, {name: shares[:, i] for i, name in enumerate(TASKS)}), state
+    inputs, labels, counts = batch
+    outputs = jax.vmap(net)(inputs)
+    losses = optax.sigmoid_binary_cross_entropy(outputs, labels)
+    shares = (((outputs > 0) == labels) * counts).sum(1) / counts.sum(1)
+    return training.RowLosses(losses, counts, {name: shares[:, i] for i, name in enumerate(TASKS)}), state
