@@ -3,6 +3,7 @@ from .generators.fruit_images import fruit_images as fruit_images
 from .generators.gaussian_clouds import gaussian_clouds as gaussian_clouds
 from .generators.margin_shell import margin_shell as margin_shell
 from .generators.mazes import random_maze as random_maze
+from .generators.one_dimensional_digits import mnist_1d as mnist_1d
 from .generators.parities import sparse_parity as sparse_parity
 from .generators.patterns import digit_bitmaps as digit_bitmaps, random_signs as random_signs
 from .generators.punch_cards import punch_cards as punch_cards

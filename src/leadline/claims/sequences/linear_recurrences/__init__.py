@@ -1,0 +1,3 @@
+"""Linear recurrences."""
+
+MODULES = ("minimal_units", "diagonal_units")
