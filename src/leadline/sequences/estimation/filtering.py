@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float, Real
+from jaxtyping import Array, Float, Num, Real
 
+from ..cells.cell import Cell
 from .filter_scan import filter_by_scan
 from .state_space import LinearGaussian, as_observations
 from .updates import Belief, Filtered, conditioned, moved
@@ -16,7 +16,7 @@ from .updates import Belief, Filtered, conditioned, moved
 Method = Literal["loop", "scan"]
 
 
-class KalmanFilter(eqx.Module):
+class KalmanFilter(Cell):
     """The filter as a recursive estimator: `init()`, `update(state, x)`, `predict(state)`, as every cell has them.
 
     >>> from leadline.sequences import linear_gaussian
@@ -28,13 +28,24 @@ class KalmanFilter(eqx.Module):
 
     model: LinearGaussian
 
+    @property
+    def input_size(self) -> int:  # type: ignore[override]
+        return len(self.model.C)
+
+    @property
+    def output_size(self) -> int:  # type: ignore[override]
+        return len(self.model.A)
+
     def init(self) -> Belief:
         """The prior of h₀."""
         return Belief(self.model.mean, self.model.covariance)
 
-    def update(self, state: Belief, x: Float[Array, " k"]) -> Belief:
+    def project(self, x: Num[Array, " k"]) -> Num[Array, " k"]:
+        return x
+
+    def advance(self, state: Belief, projected: Num[Array, " k"]) -> Belief:
         """The posterior of hₜ₊₁ from that of hₜ and xₜ₊₁."""
-        return conditioned(self.model, *moved(self.model, *state), x).belief
+        return conditioned(self.model, *moved(self.model, *state), projected).belief
 
     def predict(self, state: Belief) -> Float[Array, " d"]:
         """E[hₜ | x₁, …, xₜ], the estimate of least mean squared error."""

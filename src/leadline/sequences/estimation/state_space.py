@@ -75,7 +75,7 @@ def diffuse_start(
     (Durbin and Koopman 2012, chapter 5). A local level (A = C = 1) needs one: N(x₁, R).
 
     >>> model = diffuse_start(1.0, 1.0, 0.1, 2.0, np.array([5.0]))
-    >>> model.mean.tolist(), model.covariance.tolist()
+    >>> model.mean.round(3).tolist(), model.covariance.round(3).tolist()
     ([5.0], [[2.0]])
     """
     A, C, Q, R = _matrices("diffuse_start", A, C, Q, R)

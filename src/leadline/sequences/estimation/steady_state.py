@@ -35,8 +35,8 @@ def riccati_path(model: LinearGaussian, start: Float[Array, "d d"], num_steps: i
 
     >>> from leadline.sequences import linear_gaussian
     >>> model = linear_gaussian(1.0, 1.0, 2.0, 1.0, 0.0, 1.0)
-    >>> riccati_path(model, jnp.array([[2.0]]), 1)[:, 0, 0].tolist()  # 2 → 2/3 + 2
-    [2.0, 2.6666666666666665]
+    >>> riccati_path(model, jnp.array([[1.0]]), 1)[:, 0, 0].tolist()  # 1 → 1/2 + 2
+    [1.0, 2.5]
     """
     require_counts("riccati_path", num_steps=num_steps)
     start = jnp.asarray(start, model.A.dtype)
