@@ -41,7 +41,7 @@ def inverse(matrix: Float[Array, "... a a"]) -> Float[Array, "... a a"]:
     if size == 1:
         return 1 / matrix
     if size == 2:
-        (a, b), (c, d) = ((matrix[..., i, j] for j in range(2)) for i in range(2))
+        a, b, c, d = (matrix[..., i, j] for i in range(2) for j in range(2))
         rows = [jnp.stack([d, -b], -1), jnp.stack([-c, a], -1)]
         return jnp.stack(rows, -2) / (a * d - b * c)[..., None, None]
     return jnp.linalg.inv(matrix)

@@ -19,17 +19,13 @@ def scalar_model(a: float, Q: float, R: float) -> LinearGaussian:
 
 def tracking_network(cell: str, units: int, seed: int, **options: object) -> sequences.SequenceNetwork:
     """A network in single precision that reads numbers and gives one number at each step."""
-    key = jax.random.key(seed)
-    if cell == "linear":
-        kept = jax.random.split(key)
-        linear = sequences.Elman(1, units, "identity", bias=False, gain=0.5, dtype=jnp.float32, key=kept[0])
-        return sequences.SequenceNetwork(linear, 1, bias=False, key=kept[1])
-    net = sequences.sequence_network(cell, 1, units, 1, key=key, **options)
-    return jax.tree.map(lambda leaf: leaf.astype(jnp.float32) if _is_float(leaf) else leaf, net)
-
-
-def _is_float(leaf: object) -> bool:
-    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jnp.floating)
+    with jax.enable_x64(False):
+        key = jax.random.key(seed)
+        if cell != "linear":
+            return sequences.sequence_network(cell, 1, units, 1, key=key, **options)
+        first, second = jax.random.split(key)
+        linear = sequences.Elman(1, units, "identity", bias=False, gain=0.5, key=first)
+        return sequences.SequenceNetwork(linear, 1, bias=False, key=second)
 
 
 def _train(

@@ -1,5 +1,6 @@
 """One protocol for every stateful predictor: step by step or all at once, the result is the same."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -70,14 +71,24 @@ def _cells(units, dtype, key):
     return {"Kalman filter": sequences.KalmanFilter(model), **cells, "LSTM, GRU stacked": sequences.Stack(pair)}
 
 
+@eqx.filter_jit
+def _whole(cell, xs):
+    return jax.vmap(cell.predict)(sequences.run(cell, xs).states)
+
+
 def _outputs(cell, xs):
-    return np.asarray(jax.vmap(cell.predict)(sequences.run(cell, xs).states), float)
+    return np.asarray(_whole(cell, xs), float)
+
+
+@eqx.filter_jit
+def _next(cell, state, x):
+    state = cell.update(state, x)
+    return state, cell.predict(state)
 
 
 def _item_by_item(cell, xs):
     state, said = cell.init(), []
-    update, predict = jax.jit(cell.update), jax.jit(cell.predict)
     for x in xs:
-        state = update(state, x)
-        said.append(np.asarray(predict(state), float))
+        state, y = _next(cell, state, x)
+        said.append(np.asarray(y, float))
     return np.stack(said)

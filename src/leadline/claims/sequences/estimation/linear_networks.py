@@ -11,8 +11,8 @@ from leadline.claims.scenarios.sequences.tracked_states import (
     filter_floor,
     filtered_means,
     scalar_model,
-    trained_tracker,
     tracking_network,
+    trained_tracker,
 )
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, mean, reference
 from leadline.presentation import figure

@@ -50,7 +50,7 @@ def conditional_mean_optimal(
     tuning = sequences.simulate(ours, length, paths=300, key=jax.random.fold_in(key, 1))
     drawn = sequences.simulate(ours, length, paths=paths, key=key)
     floor, best = filter_floor(ours, length), filtered_means(ours, drawn.observations)
-    x, h = np.asarray(drawn.observations)[..., 0], np.asarray(drawn.states)[..., 0]
+    x = np.asarray(drawn.observations)[..., 0]
     other, truth = np.asarray(tuning.observations)[..., 0], np.asarray(tuning.states)[..., 0]
     window = min(WINDOWS, key=lambda w: np.mean((_average(other, w) - truth) ** 2))
     decay = min(DECAYS, key=lambda d: np.mean((_smoothed(other, d) - truth) ** 2))
