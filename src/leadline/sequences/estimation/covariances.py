@@ -1,23 +1,29 @@
 """Products and solves of the small matrices that filters are made of, over any leading axes."""
 
+import functools
+import operator
+
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-SMALL = 4  # up to this size sums of products are fused and vectorised, where calls for each matrix would cost more
+SMALL = 4  # up to this size a product is written out, which the compiler fuses with what is around it
 
 
 def product(left: Float[Array, "... a b"], right: Float[Array, "... b c"]) -> Float[Array, "... a c"]:
     """left @ right."""
     if max(left.shape[-2:] + right.shape[-2:]) > SMALL:
         return left @ right
-    return (left[..., :, :, None] * right[..., None, :, :]).sum(-2)
+    terms = (left[..., :, i, None] * right[..., i, None, :] for i in range(left.shape[-1]))
+    return functools.reduce(operator.add, terms)
 
 
 def applied(matrix: Float[Array, "... a b"], vector: Float[Array, "... b"]) -> Float[Array, "... a"]:
     """matrix @ vector."""
-    return (matrix * vector[..., None, :]).sum(-1)
+    if matrix.shape[-1] > SMALL:
+        return (matrix * vector[..., None, :]).sum(-1)
+    return functools.reduce(operator.add, (matrix[..., :, i] * vector[..., i, None] for i in range(matrix.shape[-1])))
 
 
 def turned(matrix: Float[Array, "... a b"]) -> Float[Array, "... b a"]:

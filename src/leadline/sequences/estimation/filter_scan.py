@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .covariances import applied, inverse, product, sandwich, symmetric, turned
+from .prefix_scan import prefix_scan
 from .state_space import LinearGaussian
 from .updates import Filtered, conditioned, moved, observed
 
@@ -58,7 +59,7 @@ def filter_by_scan(model: LinearGaussian, xs: Float[Array, "T k"]) -> Filtered:
         elements.eta,
         elements.J,
     )
-    stretches = jax.lax.associative_scan(combined, elements)
+    stretches = prefix_scan(combined, elements)
     before = jnp.concatenate([model.mean[None], stretches.b[:-1]])
     spread = jnp.concatenate([model.covariance[None], stretches.C[:-1]])
     predicted = moved(model, before, spread)

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Real
 
 from .covariances import applied, product, pseudo_inverse, sandwich
 from .filtering import Method, kalman_filter
+from .prefix_scan import prefix_scan
 from .state_space import LinearGaussian
 from .updates import Belief, Filtered
 
@@ -71,11 +72,11 @@ def _smooth_scan(model: LinearGaussian, filtered: Filtered) -> Smoothed:
     g = filtered.means - applied(E, ahead)
     L = filtered.covariances - sandwich(E, P)
 
-    def combine(late: tuple, early: tuple) -> tuple:
-        (E2, g2, L2), (E1, g1, L1) = late, early
+    def combine(early: tuple, late: tuple) -> tuple:
+        (E1, g1, L1), (E2, g2, L2) = early, late
         return product(E1, E2), applied(E1, g2) + g1, sandwich(E1, L2) + L1
 
-    _, means, covariances = jax.lax.associative_scan(combine, (E, g, L), reverse=True)
+    _, means, covariances = prefix_scan(combine, (E, g, L), reverse=True)
     return Smoothed(means, covariances, E, filtered.log_likelihood)
 
 
