@@ -36,7 +36,7 @@ def _sides(method: str) -> tuple[Side, ...]:
 
 
 REASONS = {
-    "loop": "a step waits for the one before it, and XLA makes some forty small loops of one with 2 x 2 matrices (0.8 µs); "
+    "loop": "a step waits for the one before it, and with 2 x 2 matrices XLA makes many small loops of it (0.8 µs); "
     "statsmodels stops computing variances once they have settled.",
     "scan": "the scan does more than twice the work of the loop, vectorised over blocks; statsmodels stops computing "
     "variances once they have settled.",
