@@ -1,4 +1,5 @@
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -15,7 +16,7 @@ def test_every_noise_has_mean_0_and_variance_1_as_its_density_has(name):
 
     def moment(k):
         return quad(
-            lambda z: z**k * np.exp(float(NOISES[name].log_density(np.float64(z)))),
+            lambda z: z**k * np.exp(float(NOISES[name].log_density(jnp.asarray(z)))),
             -12,
             12,
             limit=400,

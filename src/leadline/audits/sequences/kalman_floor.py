@@ -154,7 +154,7 @@ def nile(key: PRNGKeyArray, say: Say) -> Iterator[Comparison | Figure]:
 
     found = sequences.maximise_likelihood(local_level, {"level": 1000.0, "noise": 10_000.0}, x[1:])
     variances = [found.parameters["noise"], found.parameters["level"]]
-    yield reference(variances, [15099.0, 1469.0], "variances of noise and level (Durbin and Koopman)", digits=4)
+    yield reference(variances, [15099.0, 1469.1], "variances of noise and level (Durbin and Koopman)", digits=4)
     exact = sequences.joint_distribution(found.model, len(x) - 1).given(x[1:])
     for form in ("loop", "scan"):
         smoothed = sequences.kalman_smoother(found.model, x[1:], method=form)

@@ -100,12 +100,12 @@ class Grade(NamedTuple):
 
 
 def grade_estimates(
-    estimates: Real[Array | np.ndarray, "n T d"],
-    states: Real[Array | np.ndarray, "n T d"],
-    best: Real[Array | np.ndarray, "n T d"],
+    estimates: Real[Array | np.ndarray, "..."],
+    states: Real[Array | np.ndarray, "..."],
+    best: Real[Array | np.ndarray, "..."],
     floor: float,
 ) -> Grade:
-    """How far estimates are from the optimum: E‖ĥ − h‖² = E‖h* − h‖² + E‖ĥ − h*‖², h* the conditional mean.
+    """How far estimates (n, T, d) are from the optimum: E‖ĥ − h‖² = E‖h* − h‖² + E‖ĥ − h*‖², h* the conditional mean.
 
     The last term is measured directly, with far less noise than the difference of the first two; it is exact in
     expectation because the error of a conditional mean is uncorrelated with every function of the observations.
@@ -129,7 +129,7 @@ def grade_estimates(
     return Grade(of_paths(estimates, states), of_paths(best, states), float(floor), float(apart.mean()), float(spread))
 
 
-def estimates_of(network: Callable, observations: Float[Array, "n T k"]) -> np.ndarray:
+def estimates_of(network: Callable, observations: Real[Array | np.ndarray, "n T k"]) -> np.ndarray:
     """network(xs) of each path, in the network's own precision."""
     dtype = jax.tree.leaves(network)[0].dtype
     return np.asarray(_mapped(network, jnp.asarray(observations, dtype)), float)
