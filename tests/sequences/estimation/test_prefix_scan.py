@@ -7,7 +7,7 @@ from leadline.sequences.estimation.prefix_scan import prefix_scan
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
-@pytest.mark.parametrize("length", [1, 31, 32, 33, 200, 1100])
+@pytest.mark.parametrize("length", [1, 32, 33, 1100])
 def test_it_equals_the_associative_scan_of_jax_for_products_that_do_not_commute(length, reverse):
     angles = jax.random.normal(jax.random.key(0), (length, 2, 2)) / 2 + jnp.eye(2)
     matrices = angles / jnp.linalg.norm(angles, axis=(1, 2), keepdims=True)
