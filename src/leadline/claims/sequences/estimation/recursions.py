@@ -55,8 +55,9 @@ def kalman_one_step_update(
     x = sequences.simulate(ours, 3, key=key).observations[0]
     found = sequences.kalman_filter(ours, x)
     spread = float(jnp.sqrt(found.covariances.min()))
+    narrowest = min(spread, *(float(part) ** 0.5 for part in rational[1:]))  # of all densities that meet the grid
     reach = 9 * float(jnp.sqrt(ours.covariance[0, 0] + ours.Q[0, 0])) + float(jnp.abs(x).max())
-    grid = np.linspace(-reach, reach, int(np.ceil(4 * reach / spread)) | 1)
+    grid = np.linspace(-reach, reach, int(np.ceil(4 * reach / narrowest)) | 1)
     masses = sequences.point_mass_filter(ours, x, grid)
     what = "posterior on a grid of three observations: means, against the filter"
     yield close(np.asarray(masses.means), np.asarray(found.means[:, 0]), what, atol=1e-8)
