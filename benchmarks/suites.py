@@ -12,6 +12,7 @@ SUITES = (
     "robustness",
     "regularisation",
     "scattering",
+    "filtering",
     "startup",
     "scaling",
     "claims",

@@ -63,6 +63,18 @@ def targets_now(right):
 
 MUTATIONS = [
     # entry, function of the library, what goes wrong
+    ("kalman-filter", "sequences.estimation.filtering.kalman_filter", with_field("means", 1.001)),
+    (
+        "linear-gaussian-ssm",
+        "sequences.estimation.joint_distribution.joint_distribution",
+        with_field("state_covariance", 1.001),
+    ),
+    ("kalman-one-step-update", "sequences.estimation.point_mass.point_mass_filter", with_field("variances", 1.001)),
+    ("riccati-steady-state", "sequences.estimation.steady_state.riccati_path", scaled(1.001)),
+    ("kalman-sufficient-statistic", "sequences.estimation.filtering.kalman_filter", with_field("means", 1.01)),
+    ("sufficiency-gap", "sequences.memory.sufficiency_gap.linear_state_gap", with_field("best", 0.99)),
+    ("kalman-smoother", "sequences.estimation.smoothing.kalman_smoother", with_field("covariances", 1.001)),
+    ("steady-kalman-is-linear-rnn", "sequences.estimation.steady_state.steady_state", with_field("gain", 1.01)),
     (
         "convolution-discrete",
         "convolution.algebra.discrete.convolve",

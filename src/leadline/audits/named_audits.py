@@ -14,6 +14,7 @@ from .path_audit import path_trials
 from .rate_audit import rate_trials
 from .regularisation.double_descent import double_descent_trials
 from .regularisation.regularisers import regulariser_trials
+from .sequences.kalman_floor import kalman_floor_trials
 from .sloppiness_audit import sloppiness_trials
 from .symmetry.symmetry_audit import symmetry_trials
 from .trial import trial
@@ -30,8 +31,9 @@ AUDITS: dict[str, Trials] = {
     "double-descent": double_descent_trials,
     "regularisers": regulariser_trials,
     "symmetry": symmetry_trials,
+    "kalman-floor": kalman_floor_trials,
 }
-LONG = ("regularisers", "symmetry")  # audits whose trials take minutes, and say meanwhile what they do
+LONG = ("regularisers", "symmetry", "kalman-floor")  # audits whose trials take minutes, and say meanwhile what they do
 
 
 def audit(
@@ -45,7 +47,8 @@ def audit(
     "paths": constructed and trained paths between networks. "sloppiness": the Fisher spectrum of a network on digits.
     "double-descent": random features of the digits through p = n, and the ridge that removes the peak. "regularisers":
     a network on digits with wrong labels, with every common regulariser. "symmetry": digits at quarter turns, with the
-    symmetry built in, taught by turned copies, or left out. Long trials tell `say` what they are at.
+    symmetry built in, taught by turned copies, or left out. "kalman-floor": trained recurrent networks against the
+    least error there is, that of the Kalman filter. Long trials tell `say` what they are at.
     """
     import jax
 

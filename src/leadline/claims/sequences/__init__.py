@@ -1,3 +1,12 @@
-"""Sequences: recursive estimation, recurrent networks, linear recurrences, text, sequence to sequence."""
+"""Sequences: optimal recursive estimation, recurrent networks and their gradients, gates, recurrences, text."""
 
-SECTIONS = ("recurrent_networks", "gated_cells", "linear_recurrences", "bidirectional")
+SECTIONS = (
+    "estimation",
+    "recurrent_networks",
+    "gradients_through_time",
+    "gated_cells",
+    "linear_recurrences",
+    "bidirectional",
+    "text",
+    "sequence_to_sequence",
+)

@@ -1,0 +1,1 @@
+"""The audits of sequence models: the floor that the Kalman filter sets."""
