@@ -22,6 +22,7 @@ CHAPTERS = (
     "robustness",
     "convolution",
     "geometry",
+    "sequences",
 )
 INDEX = Path(__file__).with_name("index.json")
 

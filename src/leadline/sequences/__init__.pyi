@@ -13,6 +13,12 @@ from .cells.stack import ResidualBlock as ResidualBlock, Stack as Stack
 from .delayed_recall import fit_recall as fit_recall
 from .gradients.elman_backward import elman_backward as elman_backward, elman_forward as elman_forward
 from .gradients.lag_decomposition import gradient_by_lag as gradient_by_lag
+from .gradients.orthogonal_steps import (
+    cayley_step as cayley_step,
+    orthogonality_defect as orthogonality_defect,
+    retract as retract,
+    retracted as retracted,
+)
 from .gradients.state_jacobians import (
     jacobian_product_norms as jacobian_product_norms,
     jacobian_product_spectrum as jacobian_product_spectrum,
@@ -26,3 +32,20 @@ from .gradients.truncated import (
     random_chunks as random_chunks,
     truncated_trajectory as truncated_trajectory,
 )
+from .gradients.two_step_exercise import (
+    TwoStep as TwoStep,
+    first_wrong_term as first_wrong_term,
+    two_step_adjoints as two_step_adjoints,
+    two_step_loss as two_step_loss,
+)
+from .memory.horizons import (
+    context_accuracy as context_accuracy,
+    gradient_transport as gradient_transport,
+    horizon as horizon,
+    influence as influence,
+    recall_correlation as recall_correlation,
+    replaced_influence as replaced_influence,
+)
+from .memory.memory_bench import memory_bench as memory_bench
+from .memory.recall_tasks import recall_task as recall_task
+from .memory.saturation import saturation as saturation, unit_values as unit_values

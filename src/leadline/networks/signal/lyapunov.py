@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 Action = Callable[[np.ndarray], np.ndarray]  # the product of a matrix with the columns that are given
 
+
 def gaussian_product_exponents(size: int) -> Float[np.ndarray, " n"]:
     """Exponents of products of n x n matrices with entries N(0, 1/n): ½[log(2/n) + ψ((n-i+1)/2)], i = 1..n.
 
@@ -50,7 +51,10 @@ def log_growth(
 
 
 def log_singular_values(
-    factors: Sequence[Float[np.ndarray, "n n"]], *, sweeps: int = 60, atol: float = 1e-10
+    factors: Sequence[Float[np.ndarray, "n n"]] | Float[np.ndarray, "depth n n"],
+    *,
+    sweeps: int = 60,
+    atol: float = 1e-10,
 ) -> Float[np.ndarray, " n"]:
     """Logarithms of the singular values of the product W_L ... W_1, largest first, however far apart they are.
 
@@ -60,7 +64,7 @@ def log_singular_values(
     other take many sweeps; what is left off the diagonal then belongs to them alone.
 
     >>> log_singular_values([np.array([[0.5, 10.0], [0.0, 0.5]])] * 60).round(2).tolist()
-    [-34.49, -48.68]
+    [-34.5, -48.68]
     """
     triangles = [np.asarray(factor, np.float64) for factor in factors]
     if not triangles:

@@ -122,9 +122,7 @@ class ProductSpectrum(NamedTuple):
     exponents: Float[np.ndarray, " m"]
 
 
-def jacobian_product_spectrum(
-    step: Step, start: PyTree, inputs: PyTree, lags: Sequence[int]
-) -> ProductSpectrum:
+def jacobian_product_spectrum(step: Step, start: PyTree, inputs: PyTree, lags: Sequence[int]) -> ProductSpectrum:
     """All singular values of dz_T/dz_{T-k} against the lag k, and the finite-time Lyapunov spectrum.
 
     Singular values that differ by any number of decades keep their digits (`log_singular_values`).

@@ -23,16 +23,19 @@ class OnVectors(eqx.Module):
     def vector(self) -> Float[Array, " m"]:
         return ravel_pytree(_apart(self.start))[0]
 
+    def state(self, z: Float[Array, " m"]) -> PyTree:
+        """The state that a vector stands for."""
+        return _together(ravel_pytree(_apart(self.start))[1](z), self.start)
+
     def __call__(self, z: Float[Array, " m"], x: Any) -> Float[Array, " m"]:
-        flat, unravel = ravel_pytree(_apart(self.start))
-        moved = self.step(_together(unravel(z), self.start), x)
+        moved = self.step(self.state(z), x)
         shapes, after = (jax.tree.map(jnp.shape, tree) for tree in (self.start, moved))
         if jax.tree.structure(moved) != jax.tree.structure(self.start) or shapes != after:
             raise ValueError(
                 f"The step turns a state of shapes {shapes} into one of {after}; it must keep them, so that it can be "
                 "repeated."
             )
-        return ravel_pytree(_apart(moved))[0].astype(flat.dtype)
+        return ravel_pytree(_apart(moved))[0].astype(z.dtype)
 
 
 def state_vectors(step: Step, start: PyTree) -> tuple[OnVectors, Float[Array, " m"]]:

@@ -82,7 +82,9 @@ def random_chunks(
     of_row, of_offset = jax.random.split(key)
     row = jax.random.randint(of_row, (count,), 0, rows)
     offset = jax.random.randint(of_offset, (count,), 0, length - window + 1)
-    pieces = jax.tree.map(lambda array: jnp.asarray(array)[row[:, None], offset[:, None] + np.arange(window)], sequences)
+    pieces = jax.tree.map(
+        lambda array: jnp.asarray(array)[row[:, None], offset[:, None] + np.arange(window)], sequences
+    )
     return pieces, jnp.stack([row, offset], axis=1)
 
 
