@@ -9,6 +9,7 @@ from leadline.evidence import Finding, run_entry
 from leadline.evidence.registry import Entry
 
 from .atlas_audit import atlas_trials
+from .memory.memory_audit import memory_trials
 from .noise_audit import image_trials, noise_trials
 from .path_audit import path_trials
 from .rate_audit import rate_trials
@@ -30,8 +31,9 @@ AUDITS: dict[str, Trials] = {
     "double-descent": double_descent_trials,
     "regularisers": regulariser_trials,
     "symmetry": symmetry_trials,
+    "memory": memory_trials,
 }
-LONG = ("regularisers", "symmetry")  # audits whose trials take minutes, and say meanwhile what they do
+LONG = ("regularisers", "symmetry", "memory")  # audits whose trials take minutes, and say meanwhile what they do
 
 
 def audit(
@@ -45,7 +47,8 @@ def audit(
     "paths": constructed and trained paths between networks. "sloppiness": the Fisher spectrum of a network on digits.
     "double-descent": random features of the digits through p = n, and the ridge that removes the peak. "regularisers":
     a network on digits with wrong labels, with every common regulariser. "symmetry": digits at quarter turns, with the
-    symmetry built in, taught by turned copies, or left out. Long trials tell `say` what they are at.
+    symmetry built in, taught by turned copies, or left out. "memory": seven kinds of recurrent cells on digits read
+    pixel by pixel. Long trials tell `say` what they are at.
     """
     import jax
 

@@ -18,8 +18,7 @@ def _elman(rng, units, inputs, phi, scale):
         rng.normal(size=(units, inputs)) / np.sqrt(inputs),
         0.3 * rng.normal(size=units),
     )
-    parts = lambda c: (c.recurrent_weight, c.input_weight, c.bias)
-    return eqx.tree_at(parts, cell, tuple(map(jnp.asarray, arrays)))
+    return eqx.tree_at(lambda c: (c.recurrent_weight, c.input_weight, c.bias), cell, tuple(map(jnp.asarray, arrays)))
 
 
 @method(sources=("eth", "sheet", "penn"), shows=("sequences.elman_backward", "sequences.gradient_by_lag"))
@@ -98,12 +97,12 @@ def bptt(
     yield erratum(
         wrong, of=right, by="penn", prints="the adjoints of the loss ‖y₂ − ŷ₂‖², which has no ½, without the factor 2"
     )
-    norms = np.linalg.norm(np.asarray(parts.parameters["U"]).reshape(steps, -1), axis=1)
+    norms = np.linalg.norm(np.asarray(parts.parameters["V"]).reshape(steps, -1), axis=1)
     yield figure.bars(
-        f"The part of dE/dU at lag 0 is {norms[0]:.2g} long, that at lag {steps - 1} {norms[-1]:.2g}",
+        f"The part of dE/dV at lag 0 is {norms[0]:.2g} long, that at lag {steps - 1} {norms[-1]:.2g}",
         "lag between the loss and the step",
         "length of the part",
-        values={"‖part of dE/dU‖": {str(k): float(v) for k, v in enumerate(norms)}},
+        values={"‖part of dE/dV‖": {str(k): float(v) for k, v in enumerate(norms)}},
     )
     yield _unrolled(terms)
 

@@ -107,7 +107,7 @@ def _rules(step_size, limit):
 
 def _always(step_size, limit):
     """c v/‖v‖ for all lengths."""
-    return optax.chain(optax.normalize_by_update_norm(scale_factor=limit), optax.sgd(step_size))
+    return optax.chain(optax.normalize_by_update_norm(scale_factor=limit, eps=1e-12), optax.sgd(step_size))
 
 
 def _cliff(rule, steps, count=60):

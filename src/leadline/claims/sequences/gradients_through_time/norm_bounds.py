@@ -41,9 +41,9 @@ def spectral_norm_product_bound(key, dim: Int(2, 60) = 16, factors: Int(2, 40) =
     norms = np.linalg.norm(drawn, 2, axis=(2, 3))
     products = np.linalg.norm(drawn[:, 0] @ drawn[:, 1], 2, axis=(1, 2))
     yield at_most(products / norms.prod(axis=1), 1.0, "‖AB‖ over ‖A‖‖B‖ of random pairs", atol=1e-12)
-    B = vt.T @ np.diag(rng.uniform(0.1, 1.0, dim) * np.array([1.0] + [0.9] * (dim - 1))) @ u.T
-    top = vt[0]
-    B = np.outer(top, top) * 2 + 0.5 * (np.eye(dim) - np.outer(top, top)) @ B
+    top, right = vt[0], start.ravel()
+    others = (np.eye(dim) - np.outer(top, top)) @ drawn[0, 0] @ (np.eye(dim) - np.outer(right, right))
+    B = 2 * np.linalg.norm(others, 2) * np.outer(top, right) + others  # its top left vector is A's top right one
     aligned = np.linalg.norm(A @ B, 2) / (s[0] * np.linalg.norm(B, 2))
     yield close(aligned, 1.0, "the same where B's top left vector is A's top right one", atol=1e-12)
     second = vt[1]

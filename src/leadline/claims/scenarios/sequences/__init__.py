@@ -1,0 +1,1 @@
+"""Set-ups of the chapter on sequences."""
