@@ -23,7 +23,7 @@ from .squashing_units import evaluated_with_squashed
 
 
 class LoopValues(NamedTuple):
-    """Of one example: the state after each step, and the gates and units of each step (logistic functions, tangents)."""
+    """Of one example: the state after each step, and its gates and units (logistic functions, tangents)."""
 
     states: Float[Array, "steps m"]
     units: tuple[Float[Array, "steps units"], ...]

@@ -19,8 +19,9 @@ def truncated_trajectory(step: Step, start: PyTree, inputs: PyTree, window: int)
 
     The numbers are those of one long pass; what is differentiated through them is the truncated gradient.
 
-    >>> slope = jax.grad(lambda w: truncated_trajectory(lambda z, x: w * z + x, jnp.zeros(1), jnp.ones((4, 1)), 2)[-1, 0])
-    >>> float(slope(0.5)), float(jax.grad(lambda w: 1 + w * (1 + w * (1 + w)))(0.5))
+    >>> def last(w):
+    ...     return truncated_trajectory(lambda z, x: w * z + x, jnp.zeros(1), jnp.ones((4, 1)), 2)[-1, 0]
+    >>> float(jax.grad(last)(0.5)), float(jax.grad(lambda w: 1 + w * (1 + w * (1 + w)))(0.5))
     (2.5, 2.75)
     """
     if window < 1:

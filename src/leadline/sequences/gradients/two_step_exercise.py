@@ -1,4 +1,4 @@
-"""The two-step network of the notes, worked with adjoints on its graph; an answer of one's own is checked term by term."""
+"""The two-step network of the notes, worked with adjoints on its graph; answers are checked term by term."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -73,7 +73,7 @@ def two_step_adjoints(problem: TwoStep, activation: Callable = jax.nn.sigmoid) -
 def first_wrong_term(
     answer: Mapping[str, float], problem: TwoStep, activation: Callable = jax.nn.sigmoid, *, rtol: float = 1e-3
 ) -> str | None:
-    """The first term of an answer, in the order of `two_step_adjoints`, that is wrong or missing; None if all are right.
+    """The first term of an answer, in the order of `two_step_adjoints`, that is wrong or missing; None if none is.
 
     >>> problem = TwoStep(0.0, 0.0, 2.0, (1, 1), (0, 3))
     >>> first_wrong_term(two_step_adjoints(problem) | {"a2": -1.0, "w": -0.5}, problem)

@@ -40,8 +40,8 @@ def gradient_transport(
     that of its last prediction. The adjoint is divided by its norm after every step, so that nothing underflows.
 
     >>> from leadline.sequences import Elman
-    >>> cell = eqx.tree_at(lambda c: (c.recurrent_weight, c.input_weight), Elman(1, 1, "identity", key=jax.random.key(0)),
-    ...                    (jnp.array([[0.5]]), jnp.array([[1.0]])))
+    >>> cell = Elman(1, 1, "identity", key=jax.random.key(0))
+    >>> cell = eqx.tree_at(lambda c: c.recurrent_weight, cell, jnp.array([[0.5]]))
     >>> found = gradient_transport(cell, jnp.ones((1, 4, 1)), jnp.zeros((1, 1)), lambda y, t: jnp.sum(y - t))
     >>> np.exp(found).round(4).tolist()
     [[1.0, 0.5, 0.25, 0.125, 0.0625]]
@@ -178,7 +178,8 @@ def context_accuracy(
     >>> def last_sign(w, x):
     ...     return jnp.stack([-w * x[:, -1], w * x[:, -1]], axis=1)
     >>> x = jax.random.rademacher(jax.random.key(0), (100, 5), float)
-    >>> context_accuracy(last_sign, jnp.array(1.0), x, (x[:, -1] > 0).astype(int), (1, 5), key=jax.random.key(1)).tolist()
+    >>> labels = (x[:, -1] > 0).astype(int)
+    >>> context_accuracy(last_sign, jnp.array(1.0), x, labels, (1, 5), key=jax.random.key(1)).tolist()
     [1.0, 1.0]
     """
     inputs, labels = jnp.asarray(inputs), np.asarray(labels)

@@ -15,10 +15,10 @@ class RecallTask(NamedTuple):
 
 
 def recall_task(rows: int, lag: int | Int[Array, ""], *, length: int | None = None, key: PRNGKeyArray) -> RecallTask:
-    """A cue ±1 that is marked, `lag` steps before the end, among distractors ±1 that are not; the last step asks for it.
+    """A marked cue ±1, `lag` steps before the end, among distractors ±1; it is asked for at the last step.
 
     The cue is independent of everything else, so that a model that has lost it is right half the time. With a `length`
-    beyond lag + 1 there are distractors before the cue as well. Hochreiter and Schmidhuber 1997 study tasks of this kind.
+    beyond lag + 1 there are distractors before the cue as well. Hochreiter and Schmidhuber 1997 has such tasks.
 
     >>> task = recall_task(4, 3, key=jax.random.key(0))
     >>> task.inputs.shape, bool(((task.inputs[:, 0, 0] > 0) == task.labels).all()), task.inputs[0, :, 1].tolist()

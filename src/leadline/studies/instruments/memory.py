@@ -153,8 +153,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
 INSTRUMENT = Instrument(
     name="memory",
     question="How far back does the network see, and how far back can it learn?",
-    formula=r"\Big\| \frac{\partial l_T}{\partial z_{T-k}} \Big\|, \; \Big\| \frac{\partial \hat y_T}{\partial x_{T-k}} "
-    r"\Big\| \sim e^{\lambda_1 k}, \qquad \lambda_1 = \lim_{T \to \infty} \tfrac1T \log \|J_T \cdots J_1\|",
+    formula=r"\Big\| \frac{\partial l_T}{\partial z_{T-k}} \Big\|, \; \Big\| \frac{\partial \hat y_T}{\partial "
+    r"x_{T-k}} \Big\| \sim e^{\lambda_1 k}, \qquad \lambda_1 = \lim_{T \to \infty} \tfrac1T \log \|J_T \cdots J_1\|",
     assumes=(
         "the network goes over its input in a loop (a scan) that carries its state",
         "the largest exponent is that of typical rows",

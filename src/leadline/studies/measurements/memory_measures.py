@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -90,6 +89,16 @@ def loops_of(subject: Subject) -> Loops:
     if not network.recurrences:
         return Loops(network, "no loop that carries a state over the steps of the input was found in the network")
     return Loops(network)
+
+
+def overflow_of(subject: Subject, row: int) -> str:
+    """In words, the step from which a recurrence of the network has a state that is not finite; empty if none has."""
+    for loop in subject.shared.loops.forward:
+        states = loop.values(subject.params, subject.train.inputs[row : row + 1]).states
+        lost = overflow_step(states)
+        if lost is not None:
+            return f": its state is not finite from step {lost + 1} of {loop.length} on"
+    return ""
 
 
 def measure_memory(subject: Subject, key: Any) -> Measured:

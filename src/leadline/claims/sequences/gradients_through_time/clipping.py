@@ -82,7 +82,7 @@ def gradient_clipping(
         wrong,
         of=right,
         by="penn",
-        prints="c v/(‖v‖ + ε) without min(1, ·), with c as the norm of the clipped gradient: small ones are enlarged too",
+        prints="c v/(‖v‖ + ε) without min(1, ·), with c as the norm of the clipped gradient: it enlarges small ones",
     )
     grid = np.linspace(0.8, 1.06, 120)
     taken = {name: (np.arange(len(path)), np.where(np.abs(path) < 3, path, np.nan)) for name, path in paths.items()}

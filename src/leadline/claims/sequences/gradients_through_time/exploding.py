@@ -23,7 +23,8 @@ def exploding_gradient_conditions(
     rate, and saturation shrinks φ′. A large random tanh network left to itself has a Lyapunov exponent near log g for g
     below 1, and for g clearly above 1 a positive one, far below log g.
 
-    $$\|U^k v\|^{1/k} \to \rho(U), \qquad \lambda_1 \approx \log g \;(g < 1), \qquad 0 < \lambda_1 \ll \log g \;(g > 1)$$
+    $$\|U^k v\|^{1/k} \to \rho(U), \qquad \lambda_1 \approx \log g \;(g < 1), \qquad 0 < \lambda_1 \ll \log g
+    \;(g > 1)$$
 
     Assumes: U has independent entries N(0, g²/m), and the start is random.
 

@@ -54,7 +54,7 @@ def isometry_condition(
     yield at_most(strong[-1].mean() - bent[-1].mean(), 0.0, what).as_empirical()
     middle = units // 2
     yield figure.curves(
-        f"Orthogonal U with tanh: after {steps} steps the singular values are e^{bent[-1, 0]:.1f} to e^{bent[-1, -1]:.1f}",
+        f"Orthogonal U with tanh: after {steps} steps singular values are e^{bent[-1, 0]:.1f} to e^{bent[-1, -1]:.1f}",
         "lag",
         "log singular value of the product",
         lines={"orthogonal, linear": (lags, 0.0 * lags), f"one value {shrink:g}": (lags, lags * np.log(shrink))},

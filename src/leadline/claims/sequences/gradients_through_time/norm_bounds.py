@@ -29,7 +29,7 @@ def spectral_norm_product_bound(key, dim: Int(2, 60) = 16, factors: Int(2, 40) =
     """
     rng = data.generator(key)
     A = rng.normal(size=(dim, dim))
-    u, s, vt = np.linalg.svd(A)
+    _u, s, vt = np.linalg.svd(A)
     start = rng.normal(size=(dim, 1))
     start /= np.linalg.norm(start)
     power = np.exp(0.5 * log_growth([A.T @ A] * ITERATIONS, start=start)[-1, 0])

@@ -29,7 +29,7 @@ def orthogonal_initialisation(
     Assumes: the entries of G are independent and normal.
 
     Check: `draws` matrices of the library's initialiser. An entry's distribution and the angles of eigenvalues, one
-    picked from each matrix, are those of the Haar measure. The gradient against the lag beside that of Gaussian weights.
+    picked from each matrix, are those of the Haar measure. Gradients against the lag beside those of Gaussian weights.
     """
     draw = networks.initialiser("orthogonal")
     Q = np.asarray(jax.vmap(lambda k: draw(k, (units, units), float))(jax.random.split(key, draws)))
@@ -145,7 +145,7 @@ def orthogonal_dynamics(
         yield at_most(paths[name], 1e-12 * units, f"training with retraction by {name}: largest defect")
     steps = np.arange(1, len(paths["plain"]) + 1)
     yield figure.curves(
-        f"Without retraction WᵀW is off by {paths['plain'][-1]:.2g} at the end of training, with it by {paths['QR'].max():.0e}",
+        f"Without retraction WᵀW is off by {paths['plain'][-1]:.2g} at the end, with it by {paths['QR'].max():.0e}",
         "training step",
         "‖WᵀW − I‖",
         points={name: (steps, np.maximum(path, 1e-17)) for name, path in paths.items()},

@@ -62,7 +62,7 @@ def gate_and_unit_saturation(
     yield exactly(int(gates["logistic 2"].stuck.sum()), units, "LSTM with forget biases of 20: stuck forget gates")
     yield exactly(int(gates["logistic 1"].stuck.sum()), 0, "the same LSTM: stuck input gates")
     by_hand = jax.vmap(lambda row: _forget_gates(gated, row))(rows)
-    seen = [u.values for u in sequences.unit_values(gated.update, gated.init(), rows) if u.name == "logistic 2"][0]
+    seen = next(u.values for u in sequences.unit_values(gated.update, gated.init(), rows) if u.name == "logistic 2")
     yield close(seen, by_hand, "the same LSTM: forget gates as traced, against the cell's own", atol=1e-12)
     times = np.arange(1, steps + 1)
     left = figure.curves(
