@@ -18,7 +18,7 @@ KEY = jax.random.key(0)
 
 
 def linear_net(weight, output="identity"):
-    cell = sequences.Elman(1, 1, "identity", bias=False, key=KEY)
+    cell = sequences.Elman(1, 1, "identity", bias=False, dtype=jnp.float32, key=KEY)
     parts = (jnp.full((1, 1), weight, jnp.float32), jnp.ones((1, 1), jnp.float32))
     cell = eqx.tree_at(lambda c: (c.recurrent_weight, c.input_weight), cell, parts)
     net = sequences.SequenceNetwork(cell, 1, reading="last", output=output, key=KEY)

@@ -1,8 +1,9 @@
+import itertools
+
 import numpy as np
 import pytest
 
 from leadline.networks.signal.lyapunov import gaussian_product_exponents, log_growth, log_singular_values
-import itertools
 
 
 def test_one_dimension_gives_the_mean_logarithm_of_a_normal_variable():

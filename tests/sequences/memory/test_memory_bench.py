@@ -8,8 +8,8 @@ from leadline import sequences
 
 
 def scaled(weight):
-    cell = sequences.Elman(1, 1, "identity", bias=False, key=jax.random.key(0))
-    parts = (jnp.full((1, 1), weight), jnp.ones((1, 1)))
+    cell = sequences.Elman(1, 1, "identity", bias=False, dtype=jnp.float32, key=jax.random.key(0))
+    parts = (jnp.full((1, 1), weight, jnp.float32), jnp.ones((1, 1), jnp.float32))
     return eqx.tree_at(lambda c: (c.recurrent_weight, c.input_weight), cell, parts)
 
 

@@ -1,13 +1,9 @@
 """Staying on the orthogonal group during training: how far a matrix is off it, and the steps that come back to it."""
 
-from typing import Literal
-
 import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PyTree
-
-Retraction = Literal["qr", "polar"]
 
 
 def orthogonality_defect(W: Float[Array, "n m"]) -> Float[Array, ""]:
@@ -19,7 +15,7 @@ def orthogonality_defect(W: Float[Array, "n m"]) -> Float[Array, ""]:
     return jnp.linalg.norm(W.T @ W - jnp.eye(W.shape[1], dtype=W.dtype))
 
 
-def retract(W: Float[Array, "n m"], how: Retraction = "qr") -> Float[Array, "n m"]:
+def retract(W: Float[Array, "n m"], how: str = "qr") -> Float[Array, "n m"]:
     """A matrix with orthonormal columns near W: Q of its QR decomposition with diag R > 0, or its polar factor.
 
     The polar factor UVᵀ of W = USVᵀ is the nearest one in the Frobenius norm. Absil, Mahony and Sepulchre 2008.
@@ -36,7 +32,9 @@ def retract(W: Float[Array, "n m"], how: Retraction = "qr") -> Float[Array, "n m
     raise ValueError(f"There is no retraction {how!r}; choose qr or polar.")
 
 
-def cayley_step(W: Float[Array, "n n"], skew: Float[Array, "n n"], step_size: float) -> Float[Array, "n n"]:
+def cayley_step(
+    W: Float[Array, "n n"], skew: Float[Array, "n n"], step_size: float | Float[Array, ""]
+) -> Float[Array, "n n"]:
     """W (I - ηΩ/2)⁻¹ (I + ηΩ/2), which stays orthogonal for every skew-symmetric Ω and agrees with W(I + ηΩ) to O(η²).
 
     >>> turned = cayley_step(jnp.eye(2), jnp.array([[0.0, 1.0], [-1.0, 0.0]]), 0.1)
@@ -48,7 +46,7 @@ def cayley_step(W: Float[Array, "n n"], skew: Float[Array, "n n"], step_size: fl
     return W @ jnp.linalg.solve(eye - half, eye + half)
 
 
-def retracted(rule: optax.GradientTransformation, how: Retraction = "qr") -> optax.GradientTransformation:
+def retracted(rule: optax.GradientTransformation, how: str = "qr") -> optax.GradientTransformation:
     """The rule followed by a retraction of every square matrix of at least 2 x 2: θ' = R(θ + u).
 
     >>> rule = retracted(optax.sgd(0.5))

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Num, PyTree
 
 Step = Callable[[Any, Any], Any]  # F: the state and one input to the next state
 
@@ -20,7 +20,7 @@ class OnVectors(eqx.Module):
     start: PyTree
 
     @property
-    def vector(self) -> Float[Array, " m"]:
+    def vector(self) -> Num[Array, " m"]:
         return ravel_pytree(_apart(self.start))[0]
 
     def state(self, z: Float[Array, " m"]) -> PyTree:

@@ -1,7 +1,7 @@
 """The two-step network of the notes, worked with adjoints on its graph; answers are checked term by term."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -20,7 +20,7 @@ class TwoStep(NamedTuple):
 
 def two_step_loss(
     problem: TwoStep, activation: Callable = jax.nn.sigmoid
-) -> Callable[[tuple[float, float, float]], jax.Array]:
+) -> Callable[[tuple[Any, Any, Any]], jax.Array]:
     """The loss as a function of (u, w, v).
 
     >>> float(two_step_loss(TwoStep(0.0, 0.0, 2.0, (1.0, 1.0), (0.0, 3.0)))((0.0, 0.0, 2.0)))
@@ -28,7 +28,7 @@ def two_step_loss(
     """
     (x1, x2), (y1, y2) = problem.x, problem.y
 
-    def loss(weights: tuple[float, float, float]) -> jax.Array:
+    def loss(weights: tuple[Any, Any, Any]) -> jax.Array:
         u, w, v = weights
         h1 = activation(u * x1)
         h2 = activation(u * x2 + w * h1)

@@ -81,7 +81,7 @@ def _unit(vector: Array) -> tuple[Array, Array]:
 
 
 def influence(
-    apply: Callable[[PyTree, Array], Array], params: PyTree, inputs: Float[Array | np.ndarray, "n T ..."]
+    apply: Callable[[PyTree, Array], Array], params: PyTree, inputs: Num[Array | np.ndarray, "n T ..."]
 ) -> Float[np.ndarray, "n T"]:
     """‖∂ŷ_T/∂x_{T-k}‖ (Frobenius) for k = 0..T-1 of each row, for any network apply(params, inputs).
 

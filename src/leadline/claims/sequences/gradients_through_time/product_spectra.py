@@ -56,7 +56,7 @@ def jacobian_product_spectrum(key, units: Int(2, 16) = 6, steps: Int(20, 200) = 
     what = "tanh network in training: log of the relative gradient at the longest lag, last less first"
     yield at_least(heat[-1, -1] - heat[0, -1], 0.0, what).as_empirical()
     yield figure.heatmap(
-        f"Relative gradients against the lag in training: accuracy {accuracy[0]:.2f} at first, {accuracy[-1]:.2f} at last",
+        f"Gradients against the lag in training: accuracy {accuracy[0]:.2f} at first, {accuracy[-1]:.2f} at last",
         "lag",
         "training step",
         values=heat,
