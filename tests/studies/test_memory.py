@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from flax import nnx
+from flax import linen
 
 from leadline import sequences
 from leadline.evidence import BadInput
@@ -69,20 +69,18 @@ def test_tokens_with_a_label_at_every_position():
     assert "horizon" in INSTRUMENT(subject).meaning.sentence
 
 
-class FlaxReader(nnx.Module):
-    """As Flax's documentation has it: a cell, `nnx.RNN` around it, a linear layer on the last output."""
+class FlaxReader(linen.Module):
+    """As Flax's documentation has it: a cell, `RNN` around it, a linear layer on the last output."""
 
-    def __init__(self, rngs):
-        self.rnn = nnx.RNN(nnx.LSTMCell(3, 5, rngs=rngs))
-        self.head = nnx.Linear(5, 4, rngs=rngs)
-
+    @linen.compact
     def __call__(self, x):
-        return self.head(self.rnn(x)[:, -1])
+        return linen.Dense(4)(linen.RNN(linen.LSTMCell(5))(x)[:, -1])
 
 
 def test_a_recurrent_network_of_flax_is_measured():
     x = np.random.default_rng(0).normal(size=(30, 10, 3)).astype(np.float32)
-    found = measure_memory(as_subject(FlaxReader(nnx.Rngs(0)), (x, np.arange(30) % 4)), KEY)
+    net = FlaxReader()
+    found = measure_memory(as_subject((net, net.init(KEY, x)), (x, np.arange(30) % 4)), KEY)
     assert (found.steps, found.size) == (10, 10)
     assert np.isfinite(found.exponents[0])
     assert len(found.gates) == 5

@@ -69,7 +69,7 @@ def test_the_horizon_of_a_power_is_known():
 
 
 def test_recall_of_a_linear_unit_falls_as_its_weight_to_the_lag():
-    x = np.random.default_rng(0).normal(size=(20000, 12))
+    x = np.random.default_rng(0).normal(size=(20000, 12)).astype(np.float32)
     out = np.asarray(jax.vmap(lambda row: sequences.run(linear(0.7), row).last)(jnp.asarray(x[:, :, None])))
     found = sequences.recall_correlation(out, x, (0, 1, 2, 3))
     np.testing.assert_allclose(found, 0.7 ** np.arange(4) * np.sqrt(1 - 0.49), atol=0.03)

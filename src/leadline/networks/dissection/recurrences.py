@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend import core
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Num, PyTree
 
 from leadline.differentiation.programs.traced_program import Fixed, Program, Step, traced_program
 from leadline.frameworks.network import OneOfBatch
@@ -40,7 +41,7 @@ class Recurrence:
     number: int  #: of the step in the traced program
     network: "RecurrentNetwork"
 
-    def steps(self, params: PyTree, x: Array) -> tuple[Callable[[list, list], list], list, list]:
+    def steps(self, params: PyTree, x: Any) -> tuple[Callable[[list, list], list], list, list]:
         """F as step(state, x_t), z_0 and the inputs x_1..x_T of the loop, for one example."""
         step = self.network.program.steps[self.number]
         inputs = self.network.inputs_of(self.number, params, x)
@@ -49,12 +50,12 @@ class Recurrence:
             xs = [leaf[::-1] for leaf in xs]
         return LoopStep(_Jaxpr(step.settings["jaxpr"]), consts, len(start)), start, xs
 
-    def values(self, params: PyTree, inputs: Array) -> LoopValues:
+    def values(self, params: PyTree, inputs: Num[Array | np.ndarray, "n ..."]) -> LoopValues:
         """States and units for a batch, with rows as the first axis."""
         return _values(self.network, self.number, params, jnp.asarray(inputs))
 
     def state_gradients(
-        self, params: PyTree, inputs: Array, targets: Array, criterion: Callable[[Array, Array], Array]
+        self, params: PyTree, inputs: Any, targets: Any, criterion: Callable[[Array, Array], Array]
     ) -> Float[Array, "n steps m"]:
         """The gradient of each row's own loss, criterion(outputs, targets), by the state that each step hands on."""
         given = jnp.asarray(inputs), jnp.asarray(targets)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from ..gradients.state_jacobians import lyapunov_exponents
-from ..gradients.state_vectors import overflow_step, trajectory
+from ..gradients.state_vectors import overflow_step, state_vectors, trajectory
 from .horizons import Loss, gradient_transport, horizon, influence
 from .saturation import Saturation, saturation, unit_values
 
@@ -69,6 +69,8 @@ def memory_bench(
         raise ValueError(f"memory_bench got inputs of shape {inputs.shape}; give (rows, time, ...) of 2 steps or more.")
     if (loss is None) != (targets is None):
         raise ValueError("memory_bench needs a loss and targets, or neither.")
+    if jnp.issubdtype(inputs.dtype, jnp.floating):
+        inputs = inputs.astype(state_vectors(model.update, model.init())[1].dtype)
     states = jax.vmap(lambda x: trajectory(model.update, model.init(), x))(inputs)
     overflow = overflow_step(states)
     if overflow is not None:

@@ -32,7 +32,7 @@ class Saturation(NamedTuple):
     mean: Float[np.ndarray, " m"]  # of each unit over rows and time
 
 
-def saturation(values: Float[Array | np.ndarray, "n steps m"], kind: str) -> Saturation:
+def saturation(values: Float[Array | np.ndarray, "..."], kind: str) -> Saturation:
     """Which of the values (rows, time, units) of squashing units lie beyond ±0.95 (tanh) or outside 0.025..0.975.
 
     Gradients that pass such a unit are multiplied by its slope φ', which is at most 0.0975 there for a tanh and 0.0244

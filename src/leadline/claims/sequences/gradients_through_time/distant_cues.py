@@ -14,7 +14,7 @@ SEEDS, ROWS, TESTED = 5, 32, 512
 REACHED = 0.75  # halfway between chance and all right
 
 
-@claim(sources=("penn",), empirical=True, slow="half a minute", shows=("sequences.recall_task",))
+@claim(sources=("penn",), empirical=True, slow="a minute", shows=("sequences.recall_task",))
 def bptt_myopia(
     key,
     longest: Int(8, 40) = 24,

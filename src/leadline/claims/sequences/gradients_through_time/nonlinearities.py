@@ -35,7 +35,7 @@ def nonlinearity_choice(key, units: Int(8, 48) = 24, lag: Int(10, 100) = 50, dri
 
     With an orthogonal U the identity keeps gradients for ever, and a leaky unit loses less the closer its slope is to
     1; but then the network tends to a linear one, which cannot do what needs a nonlinearity. Logistic units lose at
-    least three quarters of a gradient in every step. ReLU can lose it or let it grow.
+    least three quarters of a gradient in every step. ReLU loses it too, and lets it grow where U is twice as large.
 
     $$\log \frac{\|g_{T-k}\|}{\|g_T\|} \le k \log \alpha \text{ for orthogonal } U, \qquad \alpha = \tfrac14
     \text{ (logistic)}, \; 1 \text{ (tanh, ReLU, leaky)}$$
@@ -65,6 +65,11 @@ def nonlinearity_choice(key, units: Int(8, 48) = 24, lag: Int(10, 100) = 50, dri
     # ‖J‖ is at least the slope times the least singular value of U, which is 1.
     lowest = [lag * np.log(slope) for slope in SLOPES[1:]]
     yield at_least(leaky[1:], lowest, "leaky: log gradient, against k log s", atol=1e-9)
+    twice = Elementwise(2 * Q, V, "relu")
+    grown = sequences.jacobian_product_norms(twice, start, x, (lag,))[0]
+    yield at_least(grown, 0.0, f"ReLU with 2U for U: log gradient at lag {lag}")
+    shrunk = sequences.jacobian_product_norms(Elementwise(2 * Q, V, "sigmoid"), start, x, (lag,))[0]
+    yield at_most(shrunk, lag * np.log(0.5), "logistic with 2U for U: log gradient, against k log ½", atol=1e-9)
     accuracy = _parity(key, units)
     yield at_most(accuracy["identity"].mean(), 0.75, "identity: accuracy on the parity of three bits", atol=0.02)
     best = max(accuracy, key=lambda name: accuracy[name].mean())
