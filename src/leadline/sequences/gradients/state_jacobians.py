@@ -33,7 +33,7 @@ def _jacobians(on_vectors: OnVectors, states: Array, inputs: PyTree) -> Float[Ar
 
 
 def jacobian_product_norms(
-    step: Step, start: PyTree, inputs: PyTree, lags: Sequence[int] | None = None
+    step: Step, start: PyTree, inputs: PyTree, lags: Sequence[int] | np.ndarray | None = None
 ) -> Float[np.ndarray, " lags"]:
     """log ‖dz_T/dz_{T-k}‖₂ for every lag k (all of 0..T unless some are named).
 
@@ -122,7 +122,9 @@ class ProductSpectrum(NamedTuple):
     exponents: Float[np.ndarray, " m"]
 
 
-def jacobian_product_spectrum(step: Step, start: PyTree, inputs: PyTree, lags: Sequence[int]) -> ProductSpectrum:
+def jacobian_product_spectrum(
+    step: Step, start: PyTree, inputs: PyTree, lags: Sequence[int] | np.ndarray
+) -> ProductSpectrum:
     """All singular values of dz_T/dz_{T-k} against the lag k, and the finite-time Lyapunov spectrum.
 
     Singular values that differ by any number of decades keep their digits (`log_singular_values`).

@@ -14,7 +14,9 @@ from ..gradients.state_vectors import OnVectors, overflow_step, state_vectors
 Loss = Callable[[Any, Any], Float[Array, ""]]  # of one output and one target
 
 
-def horizon(curve: Float[np.ndarray, " lags"], *, threshold: float = 0.5, lags: Sequence[int] | None = None) -> int:
+def horizon(
+    curve: Float[np.ndarray, " lags"], *, threshold: float = 0.5, lags: Sequence[int] | np.ndarray | None = None
+) -> int:
     """The largest lag k ≥ 1 at which a curve is at least `threshold` times its value at lag 1; 0 if that is none.
 
     Lags are 0, 1, 2, ... unless they are given. Of a curve w^k this is 1 + floor(log threshold / log w).
@@ -115,7 +117,7 @@ def replaced_influence(
     apply: Callable[[PyTree, Array], Array],
     params: PyTree,
     inputs: Num[Array | np.ndarray, "n T ..."],
-    lags: Sequence[int],
+    lags: Sequence[int] | np.ndarray,
 ) -> Float[np.ndarray, "n lags"]:
     """‖ŷ_T(x) - ŷ_T(x′)‖ where x′ has at T-k what the next row has there: influence without derivatives, for tokens.
 
@@ -137,7 +139,9 @@ def replaced_influence(
 
 
 def recall_correlation(
-    features: Float[Array | np.ndarray, "n m"], inputs: Float[Array | np.ndarray, "n T"], lags: Sequence[int]
+    features: Float[Array | np.ndarray, "n m"],
+    inputs: Float[Array | np.ndarray, "n T"],
+    lags: Sequence[int] | np.ndarray,
 ) -> Float[np.ndarray, " lags"]:
     """The multiple correlation of the cue x_{T-k} with features of the last state: √R² of the best linear read-out.
 
@@ -166,7 +170,7 @@ def context_accuracy(
     params: PyTree,
     inputs: Num[Array | np.ndarray, "n T ..."],
     labels: Num[Array | np.ndarray, " n"],
-    lengths: Sequence[int],
+    lengths: Sequence[int] | np.ndarray,
     *,
     key: PRNGKeyArray,
 ) -> Float[np.ndarray, " lengths"]:
