@@ -46,7 +46,9 @@ def memory_horizon(key, weight: Real(0.3, 0.97) = 0.9, steps: Int(10, 60) = 30, 
     outputs = _last_states(cell, inputs)
     recall = sequences.recall_correlation(outputs, x, lags)
     scale = np.sqrt((1 - weight**2) / (1 - weight ** (2 * steps)))
-    yield close(recall, scale * weight**lags, "linear unit: correlation of the output with the input", rtol=1e-8)
+    yield close(
+        recall, scale * weight**lags, "linear unit: correlation of the output with the input", rtol=1e-8, atol=1e-13
+    )
     expected = min(1 + int(np.floor(np.log(0.5) / np.log(weight) + 1e-9)), steps)
     found = [report.gradient_horizon, sequences.horizon(seen), sequences.horizon(recall)]
     inner = min(expected, steps - 1)
