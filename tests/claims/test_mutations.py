@@ -385,6 +385,23 @@ MUTATIONS = [
         "sequences.cells.cell.valid_steps",
         lambda right: lambda lengths, steps: right(lengths + 1, steps),
     ),
+    ("bptt", "sequences.gradients.elman_backward.elman_backward", with_field("U", 1.001)),
+    ("rnn-jacobians", "sequences.gradients.state_jacobians.state_jacobians", scaled(1.001)),
+    (
+        "truncated-bptt",
+        "sequences.gradients.truncated.truncated_trajectory",
+        lambda right: lambda step, start, inputs, window: right(step, start, inputs, window + 1),
+    ),
+    (
+        "vanishing-gradient-bound",
+        "sequences.gradients.state_jacobians.jacobian_product_norms",
+        lambda right: lambda *args: right(*args) + 1.0,
+    ),
+    ("isometry-condition", "networks.signal.lyapunov.log_singular_values", scaled(1.01)),
+    ("jacobian-product-spectrum", "sequences.gradients.state_jacobians.lyapunov_exponents", scaled(1.001)),
+    ("memory-horizon", "sequences.memory.horizons.recall_correlation", scaled(0.999)),
+    ("gate-and-unit-saturation", "sequences.memory.saturation.saturation", with_field("slope", 1.001)),
+    ("orthogonal-dynamics", "sequences.gradients.orthogonal_steps.cayley_step", scaled(1.001)),
 ]
 
 

@@ -9,6 +9,7 @@ from leadline.evidence import Finding, run_entry
 from leadline.evidence.registry import Entry
 
 from .atlas_audit import atlas_trials
+from .memory.memory_audit import memory_trials
 from .noise_audit import image_trials, noise_trials
 from .path_audit import path_trials
 from .rate_audit import rate_trials
@@ -34,6 +35,9 @@ AUDITS: dict[str, Trials] = {
     "kalman-floor": kalman_floor_trials,
 }
 LONG = ("regularisers", "symmetry", "kalman-floor")  # audits whose trials take minutes, and say meanwhile what they do
+    "memory": memory_trials,
+}
+LONG = ("regularisers", "symmetry", "memory")  # audits whose trials take minutes, and say meanwhile what they do
 
 
 def audit(
@@ -49,6 +53,8 @@ def audit(
     a network on digits with wrong labels, with every common regulariser. "symmetry": digits at quarter turns, with the
     symmetry built in, taught by turned copies, or left out. "kalman-floor": trained recurrent networks against the
     least error there is, that of the Kalman filter. Long trials tell `say` what they are at.
+    symmetry built in, taught by turned copies, or left out. "memory": seven kinds of recurrent cells on digits read
+    pixel by pixel. Long trials tell `say` what they are at.
     """
     import jax
 

@@ -45,3 +45,41 @@ from .estimation.state_space import (
 from .estimation.steady_state import riccati_path as riccati_path, steady_state as steady_state
 from .estimation.whiteness import ljung_box as ljung_box
 from .memory.sufficiency_gap import linear_state_gap as linear_state_gap, sufficiency_gap as sufficiency_gap
+from .gradients.elman_backward import elman_backward as elman_backward, elman_forward as elman_forward
+from .gradients.lag_decomposition import gradient_by_lag as gradient_by_lag
+from .gradients.orthogonal_steps import (
+    cayley_step as cayley_step,
+    orthogonality_defect as orthogonality_defect,
+    retract as retract,
+    retracted as retracted,
+)
+from .gradients.state_jacobians import (
+    jacobian_product_norms as jacobian_product_norms,
+    jacobian_product_spectrum as jacobian_product_spectrum,
+    lyapunov_exponents as lyapunov_exponents,
+    state_jacobians as state_jacobians,
+)
+from .gradients.state_vectors import overflow_step as overflow_step, trajectory as trajectory
+from .gradients.truncated import (
+    CarriedWindows as CarriedWindows,
+    consecutive_windows as consecutive_windows,
+    random_chunks as random_chunks,
+    truncated_trajectory as truncated_trajectory,
+)
+from .gradients.two_step_exercise import (
+    TwoStep as TwoStep,
+    first_wrong_term as first_wrong_term,
+    two_step_adjoints as two_step_adjoints,
+    two_step_loss as two_step_loss,
+)
+from .memory.horizons import (
+    context_accuracy as context_accuracy,
+    gradient_transport as gradient_transport,
+    horizon as horizon,
+    influence as influence,
+    recall_correlation as recall_correlation,
+    replaced_influence as replaced_influence,
+)
+from .memory.memory_bench import memory_bench as memory_bench
+from .memory.recall_tasks import recall_task as recall_task
+from .memory.saturation import saturation as saturation, unit_values as unit_values

@@ -14,6 +14,7 @@ from leadline.stochastic.noise.streamed_gradients import StreamedNoise
 from leadline.tangent.averaged_kernels import AveragedKernels
 
 from .budget import PassCosts
+from .measurements.memory_measures import Loops, loops_of
 from .measurements.mode_measures import ModalSubject, modal_subject
 from .subject import Rows, Subject
 
@@ -41,6 +42,11 @@ class SharedQuantities:
     def modes(self) -> ModalSubject:
         """The network with its modes, or why they cannot be read."""
         return modal_subject(self.subject)
+
+    @cached_property
+    def loops(self) -> Loops:
+        """The recurrences of the network, kept whole, or why none can be measured."""
+        return loops_of(self.subject)
 
     @cached_property
     def dissection(self) -> Dissection:

@@ -210,9 +210,12 @@ def _check_outputs(subject: Subject) -> None:
             f"The network does not give the outputs of {subject.train.count} training rows: {reason(error)}."
         ) from None
     if not np.isfinite(scores).all():
+        from .measurements.memory_measures import overflow_of
+
         row = int(np.argwhere(~np.isfinite(scores))[0][0])
         raise BadInput(
-            f"The network's output is not finite for training row {row}; look for overflow or NaN among its weights."
+            f"The network's output is not finite for training row {row}{overflow_of(subject, row)}; look for overflow "
+            "or NaN among its weights."
         )
     others = subject.train.inputs[:TOGETHER].copy()
     kept = (len(others) + 1) // 2

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from leadline import sequences
 from leadline.convolution import ConvNetwork, pyramid
 from leadline.networks import MLP, ResidualNetwork
 from leadline.networks.dissection import dissect
@@ -163,3 +164,18 @@ def test_bad_input_is_said():
         dissect(lambda p, x: x, {}, jnp.ones((2, 3)))
     with pytest.raises(ValueError, match="one example per row"):
         dissect(lambda p, x: x, jnp.ones(2), jnp.ones(()))
+
+
+def test_a_cell_that_is_scanned_is_one_layer_with_a_time_axis():
+    cell = sequences.GRU(2, 3, key=KEY)
+    found, apply, params, x = taken(sequences.SequenceNetwork(cell, 4, reading="last", key=KEY), (6, 2))
+    names = {layer.name: (layer.fan_in, layer.fan_out, layer.positions) for layer in found.layers}
+    # The first step starts from zeros, which no weight needs to meet.
+    assert names == {"cell.weight_ih": (2, 9, 6), "cell.weight_hh": (3, 9, 5), "head.weight": (3, 4, 1)}
+    signals = found.signals(params, x, jnp.zeros((3, 4)), lambda out, y: jnp.sum((out - y) ** 2, axis=-1))
+    hidden = [layer.name for layer in found.layers].index("cell.weight_hh")
+    states = jax.vmap(lambda row: sequences.run(cell, row).states)(x)[:, :-1]
+    np.testing.assert_allclose(signals.values[hidden].reshape(3, 5, 9), states @ cell.weight_hh.T, rtol=1e-4, atol=1e-5)
+    by_weight = jnp.einsum("ntg,ntm->gm", signals.gradients[hidden].reshape(3, 5, 9), states)
+    gradient = jax.grad(lambda p: jnp.sum(apply(p, x) ** 2))(params)
+    np.testing.assert_allclose(by_weight, gradient.cell.weight_hh, rtol=1e-3, atol=1e-4)

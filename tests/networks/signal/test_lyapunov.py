@@ -1,7 +1,9 @@
+import itertools
+
 import numpy as np
 import pytest
 
-from leadline.networks.signal.lyapunov import gaussian_product_exponents, log_growth
+from leadline.networks.signal.lyapunov import gaussian_product_exponents, log_growth, log_singular_values
 
 
 def test_one_dimension_gives_the_mean_logarithm_of_a_normal_variable():
@@ -38,3 +40,29 @@ def test_bad_input_is_refused():
         log_growth([])
     with pytest.raises(ValueError, match="at least 1"):
         gaussian_product_exponents(0)
+
+
+def test_few_columns_follow_the_largest_exponents_and_factors_may_be_functions():
+    matrix = np.diag([2.0, 0.5, 0.1]) + np.triu(np.ones((3, 3)), 1)
+    start = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 2)))[0]
+    found = log_growth([lambda basis: matrix @ basis] * 300, start=start)[100:].mean(axis=0)
+    np.testing.assert_allclose(found, np.log([2.0, 0.5]), atol=1e-6)
+    with pytest.raises(ValueError, match="no start"):
+        log_growth([lambda basis: basis])
+
+
+def test_logarithms_of_singular_values_are_those_of_the_product():
+    factors = np.random.default_rng(1).standard_normal((4, 5, 5))
+    direct = np.log(np.linalg.svd(np.linalg.multi_dot(factors[::-1]), compute_uv=False))
+    np.testing.assert_allclose(log_singular_values(factors), direct, atol=1e-8)
+
+
+def test_singular_values_far_apart_keep_their_digits():
+    rng = np.random.default_rng(2)
+    turns = np.linalg.qr(rng.standard_normal((41, 3, 3)))[0]
+    scales = np.diag([1e3, 1.0, 1e-3])
+    # Q_{k+1} S Q_k^T: the product has the singular values of S to the power of the number of factors
+    factors = [after @ scales @ before.T for before, after in itertools.pairwise(turns)]
+    np.testing.assert_allclose(log_singular_values(factors) / np.log(10), [120.0, 0.0, -120.0], atol=1e-6)
+    with pytest.raises(ValueError, match="no factors"):
+        log_singular_values([])

@@ -1,7 +1,7 @@
 """Dissecting a network given as a function: its layers and their costs, its chain, the values and gradients inside."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -112,15 +112,23 @@ def dissect(apply: Apply, params: PyTree, inputs: Any) -> Dissection:
         sum(origin.size for origin in others),
         tuple(name for number, name in enumerate(net.names) if number not in touched),
         net,
-        _Kept(net, tuple(layer.output_slot for layer in layers), recognised),
+        _Kept(net, tuple(layer.output_slots or (layer.output_slot,) for layer in layers), recognised),
     )
 
 
 class _Kept:
-    """The program and the slots of the layers, equal to itself alone, so that jit compiles once for each dissection."""
+    """The program and the slots of the layers, equal to itself alone, so that jit compiles once for each dissection.
 
-    def __init__(self, net: TracedNetwork, slots: tuple[int, ...], recognised: dict[Any, ScalarFunction]):
-        self.net, self.slots, self.recognised = net, slots, recognised
+    A layer has several slots where a loop uses it at several steps.
+    """
+
+    def __init__(self, net: TracedNetwork, layers: tuple[tuple[int, ...], ...], recognised: dict[Any, ScalarFunction]):
+        self.net, self.layers, self.recognised = net, layers, recognised
+        self.slots = tuple(slot for slots in layers for slot in slots)
+
+    def by_layer(self, values: Mapping[int, Array]) -> tuple[Array, ...]:
+        """What was found in the slots of each layer, flattened, one after the other."""
+        return tuple(jnp.concatenate([values[slot].ravel() for slot in slots]) for slots in self.layers)
 
 
 def _operations(net: TracedNetwork, step: Step) -> int:
@@ -161,7 +169,7 @@ def _values(kept: _Kept, params: PyTree, inputs: Array) -> tuple[Array, ...]:
 
     def one(x: Array) -> tuple[Array, ...]:
         _, found = kept.net.program.run(leaves, x, {}, kept.slots)
-        return tuple(found[slot].ravel() for slot in kept.slots)
+        return kept.by_layer(found)
 
     return jax.vmap(one)(jnp.asarray(inputs))
 
@@ -174,11 +182,11 @@ def _signals(kept: _Kept, params: PyTree, inputs: Array, targets: Array, criteri
     def total(added: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
         def one(x: Array, taps: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
             out, found = kept.net.program.run(leaves, x, dict(zip(kept.slots, taps, strict=True)), kept.slots)
-            return out, tuple(found[slot].ravel() for slot in kept.slots)
+            return out, kept.by_layer(found)
 
         outputs, values = jax.vmap(one)(inputs, added)
         return jnp.sum(criterion(outputs, targets)), values
 
     zeros = tuple(jnp.zeros((len(inputs), *shapes[slot]), dtype) for slot in kept.slots)
     gradients, values = jax.grad(total, has_aux=True)(zeros)
-    return LayerSignals(values, tuple(g.reshape(len(inputs), -1) for g in gradients))
+    return LayerSignals(values, jax.vmap(kept.by_layer)(dict(zip(kept.slots, gradients, strict=True))))

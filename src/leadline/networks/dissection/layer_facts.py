@@ -1,7 +1,7 @@
 """The layers of a traced network: where a weight meets a value that depends on the input, with sizes and costs."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Int
@@ -17,7 +17,8 @@ class LayerFacts:
     """One dense layer or convolution: a weight that enters through a matrix product or a convolution.
 
     `fan_in` inputs meet each of `fan_out` units (channels of a convolution); the same weight is used at `positions`
-    places (pixels, tokens). flops = 2 x multiply-adds of one example, windows over padding included. `output_slot` is
+    places (pixels, tokens, steps of a loop: a cell that is scanned is one layer, with a time axis). flops = 2 x
+    multiply-adds of one example, windows over padding included. `output_slot` is
     the place in the traced program after scale, bias and whatever affine follows: the pre-activation; `unit_of` says
     for each of its entries, flattened, to which unit or channel it belongs.
     """
@@ -42,6 +43,7 @@ class LayerFacts:
     flops_inside: int = 0  #: the same without the multiplications by padding
     sides: tuple[int, ...] | None = None  #: of what a convolution slides over
     raw_slot: int = -1  #: the result of the product or convolution itself
+    output_slots: tuple[int, ...] = ()  #: `output_slot` of every step of time, where a loop uses the layer again
     unit_of: Int[np.ndarray, " size"] = field(default_factory=lambda: np.zeros(0, int), repr=False)  #: by entry
 
     @property
@@ -64,7 +66,31 @@ def find_layers(net: TracedNetwork) -> tuple[LayerFacts, ...]:
         side = meets_weight(net, step)
         if side is not None:
             found.append(_facts(net, step, side))
-    return tuple(found)
+    return tuple(_over_time(found) if net.loops else found)
+
+
+def _over_time(found: list[LayerFacts]) -> list[LayerFacts]:
+    """Layers of the same weights, sizes and parameters, which the iterations of a loop repeat, as one each."""
+    alike: dict[tuple, list[LayerFacts]] = {}
+    for layer in found:
+        what = (layer.leaves, layer.kind, layer.weight_shape, layer.fan_in, layer.fan_out, layer.groups)
+        alike.setdefault((*what, layer.output_shape), []).append(layer)
+    return [_merged(layers) for layers in alike.values()]
+
+
+def _merged(layers: list[LayerFacts]) -> LayerFacts:
+    first, steps = layers[0], len(layers)
+    if steps == 1:
+        return first
+    return replace(
+        first,
+        positions=steps * first.positions,
+        output_shape=(steps, *first.output_shape),
+        flops=sum(layer.flops for layer in layers),
+        flops_inside=sum(layer.flops_inside for layer in layers),
+        output_slots=tuple(layer.output_slot for layer in layers),
+        unit_of=np.concatenate([layer.unit_of for layer in layers]),
+    )
 
 
 def _facts(net: TracedNetwork, step: Step, side: int) -> LayerFacts:

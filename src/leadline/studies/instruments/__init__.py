@@ -11,6 +11,7 @@ ORDER = (
     "sight",
     "signal",
     "modes",
+    "memory",
     "tangent",
     "curvature",
     "optimisation",

@@ -10,7 +10,7 @@ def audit(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="rates|noise|image-noise|atlas|image-atlas|paths|sloppiness|double-descent|regularisers|symmetry",
+            metavar="rates|noise|image-noise|atlas|image-atlas|paths|sloppiness|double-descent|regularisers|symmetry|memory",
             help="Optimisers; floors of SGD; critical points of linear networks; paths; Fisher spectra; turned images.",
         ),
     ],
