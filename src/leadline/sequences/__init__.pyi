@@ -1,3 +1,15 @@
+from .cells.bidirectional import Bidirectional as Bidirectional
+from .cells.building import sequence_network as sequence_network
+from .cells.cell import Cell as Cell, Course as Course, run as run, valid_steps as valid_steps
+from .cells.elman import Elman as Elman, Recurrence as Recurrence, deep_transition as deep_transition
+from .cells.gru import GRU as GRU
+from .cells.light_gru import LightGRU as LightGRU
+from .cells.linear_cell import LinearCell as LinearCell, recurrence_scan as recurrence_scan
+from .cells.lru import LRU as LRU
+from .cells.lstm import LSTM as LSTM, LSTMState as LSTMState
+from .cells.mingru import MinGRU as MinGRU
+from .cells.sequence_network import SequenceNetwork as SequenceNetwork
+from .cells.stack import ResidualBlock as ResidualBlock, Stack as Stack
 from .delayed_recall import fit_recall as fit_recall
 from .linear_recurrences.diagonal_recurrence import (
     linear_recurrence as linear_recurrence,
