@@ -7,19 +7,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact, Num
 
+from ..cells.linear_cell import recurrence_scan
+
 Way = Literal["scan", "loop", "convolution", "dense"]
 
 
 def linear_recurrence(
     gates: Num[Array | np.ndarray, "..."],
-    inputs: Num[Array | np.ndarray, "t ..."],
-    start: Num[Array | np.ndarray, "..."] | None = None,
+    inputs: Num[Array | np.ndarray, "t m"],
+    start: Num[Array | np.ndarray, " m"] | None = None,
     *,
     by: Way = "scan",
-) -> Inexact[Array, "t ..."]:
+) -> Inexact[Array, "t m"]:
     """z_1, …, z_T of z_t = a_t ⊙ z_{t-1} + b_t, with z_0 = `start` (zeros by default), complex or real.
 
-    `gates` are those of every step, (T, …), or one set for all, (…). The ways give the same numbers (Blelloch 1990 for
+    `gates` are those of every step, (T, m), or one set for all, (m,). The ways give the same numbers (Blelloch 1990 for
     the scan) and differ in what they take:
 
     - "scan": (a₁, b₁) ∘ (a₂, b₂) = (a₁a₂, a₂b₁ + b₂) is associative: O(T) work in O(log T) dependent steps;
@@ -34,12 +36,13 @@ def linear_recurrence(
     [2.0, 1.0]
     """
     a, b, varying = _checked(gates, inputs, by)
-    if start is not None:
-        b = b.at[0].add((a[0] if varying else a) * jnp.asarray(start))
+    before = jnp.zeros_like(b[0]) if start is None else jnp.asarray(start, b.dtype)
+    if by == "scan":
+        return recurrence_scan(jnp.broadcast_to(a, b.shape), b, before)
+    b = b.at[0].add((a[0] if varying else a) * before)
     if by == "convolution":
         return _convolved(a, b)
-    every = jnp.broadcast_to(a, b.shape)
-    return {"scan": _scanned, "loop": _looped, "dense": _multiplied}[by](every, b)
+    return (_looped if by == "loop" else _multiplied)(jnp.broadcast_to(a, b.shape), b)
 
 
 def log_space_recurrence(
@@ -68,12 +71,12 @@ def _checked(gates: Array | np.ndarray, inputs: Array | np.ndarray, by: str) -> 
     """Gates and inputs of one type, and whether the gates have a time axis."""
     if by not in get_args(Way):
         raise ValueError(f"A recurrence cannot be computed by {by!r}; choose one of {', '.join(get_args(Way))}.")
-    kind = jnp.result_type(gates, inputs, jnp.zeros((), jnp.float32) if jnp.issubdtype(inputs.dtype, int) else inputs)
+    kind = jnp.result_type(gates, inputs, 0.0)
     a, b = jnp.asarray(gates, kind), jnp.asarray(inputs, kind)
-    if b.ndim == 0 or len(b) == 0:
+    if len(b) == 0:
         raise ValueError("A recurrence needs inputs, one row for each step; there is none.")
-    varying = a.ndim == b.ndim
-    if a.shape not in (b.shape, b.shape[1:]) and not (a.ndim == 0):
+    varying = a.ndim == 2
+    if a.shape not in (b.shape, b.shape[1:], ()):
         raise ValueError(
             f"The gates have shape {a.shape} and the inputs {b.shape}; give gates of shape {b.shape}, or "
             f"{b.shape[1:]} for the same ones at every step."
@@ -83,20 +86,6 @@ def _checked(gates: Array | np.ndarray, inputs: Array | np.ndarray, by: str) -> 
             "Gates that change with time are no convolution; choose by='scan', or give one set of gates for all steps."
         )
     return a, b, varying
-
-
-def compose(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The two steps z → a₁z + b₁ and z → a₂z + b₂ as one: (a₁a₂, a₂b₁ + b₂), gates elementwise.
-
-    >>> [float(part) for part in compose((jnp.array(2.0), jnp.array(1.0)), (jnp.array(3.0), jnp.array(5.0)))]
-    [6.0, 8.0]
-    """
-    (a1, b1), (a2, b2) = first, second
-    return a1 * a2, a2 * b1 + b2
-
-
-def _scanned(a: Array, b: Array) -> Array:
-    return jax.lax.associative_scan(compose, (a, b))[1]
 
 
 def _looped(a: Array, b: Array) -> Array:
@@ -116,8 +105,8 @@ def _multiplied(a: Array, b: Array) -> Array:
         now = (gate * above).at[place].set(1)
         return now, now
 
-    matrix = jax.lax.scan(row, jnp.zeros_like(b), (a, jnp.arange(len(b))))[1]  # (t, s, …)
-    return jnp.einsum("ts...,s...->t...", matrix, b)
+    matrix = jax.lax.scan(row, jnp.zeros_like(b), (a, jnp.arange(len(b))))[1]  # (t, s, m)
+    return jnp.einsum("tsm,sm->tm", matrix, b)
 
 
 def _convolved(a: Array, b: Array) -> Array:
