@@ -20,11 +20,11 @@ from .linear_recurrences.diagonalisation import (
     eigenvalue_gaps as eigenvalue_gaps,
     perturbed_jordan_block as perturbed_jordan_block,
 )
+from .linear_recurrences.evaluation import computed_by as computed_by
 from .linear_recurrences.input_windows import recover_window as recover_window, window_matrix as window_matrix
 from .linear_recurrences.prefix_scans import prefix_scan as prefix_scan
 from .linear_recurrences.stability import power_norms as power_norms, recurrence_stability as recurrence_stability
 from .linear_recurrences.state_space import LinearStateSpace as LinearStateSpace
-from .linear_recurrences.evaluation import computed_by as computed_by
 from .text.decoding import (
     beam_search as beam_search,
     greedy_decode as greedy_decode,

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -37,7 +36,8 @@ def prefix_scan(
     - "odd-even": `jax.lax.associative_scan`, which `linear_recurrence` uses;
     - "sequential": depth and work T - 1.
 
-    The depth is the time on as many processors as there are elements; on one processor the work is.
+    The depth is the time on as many processors as there are elements; on one processor the work is. All but "odd-even"
+    run in NumPy.
 
     >>> scan = prefix_scan(lambda a, b: a + b, np.arange(1, 1025), identity=0)
     >>> int(scan.prefixes[-1]), scan.depth, scan.work
@@ -53,14 +53,14 @@ def prefix_scan(
     if algorithm == "blelloch" and identity is None:
         raise ValueError("Blelloch's scan begins with the identity of the operation; give it as identity=.")
     counted = _Counter(operation)
-    elements = jax.tree.map(jnp.asarray, elements)
+    elements = jax.tree.map(np.asarray, elements)
     length = len(jax.tree.leaves(elements)[0])
     if algorithm == "hillis-steele":
         prefixes = _hillis_steele(counted, elements, length)
     elif algorithm == "blelloch":
-        prefixes = _blelloch(counted, elements, length, jax.tree.map(jnp.asarray, identity))
+        prefixes = _blelloch(counted, elements, length, jax.tree.map(np.asarray, identity))
     elif algorithm == "odd-even":
-        prefixes = jax.lax.associative_scan(counted, elements)
+        prefixes = jax.jit(lambda given: jax.lax.associative_scan(counted, given))(elements)
     else:
         prefixes = _sequential(counted, elements, length)
     return PrefixScan(prefixes, counted.depth, counted.work)
@@ -90,13 +90,13 @@ def _hillis_steele(operation: _Counter, elements: PyTree, length: int) -> PyTree
 
 def _blelloch(operation: _Counter, elements: PyTree, length: int, identity: PyTree) -> PyTree:
     size = 1 << (length - 1).bit_length()
-    fill = jax.tree.map(lambda e, one: jnp.broadcast_to(one, (size - length, *e.shape[1:])), elements, identity)
+    fill = jax.tree.map(lambda e, one: np.broadcast_to(one, (size - length, *e.shape[1:])), elements, identity)
     levels = [_joined(elements, fill)]
     while len(jax.tree.leaves(levels[-1])[0]) > 1:  # up: the product of each pair
         below = levels[-1]
         levels.append(operation(_rows(below, slice(0, None, 2)), _rows(below, slice(1, None, 2))))
     total = levels.pop()
-    before = jax.tree.map(lambda e, one: jnp.broadcast_to(one, e.shape).astype(e.dtype), total, identity)
+    before = jax.tree.map(lambda e, one: np.broadcast_to(one, e.shape).astype(e.dtype), total, identity)
     for below in reversed(levels):  # down: what stands before each node's left child, and before its right one
         before = _interleaved(before, operation(before, _rows(below, slice(0, None, 2))))
     return _rows(_joined(_rows(before, slice(1, None)), total), slice(0, length))
@@ -106,7 +106,7 @@ def _sequential(operation: _Counter, elements: PyTree, length: int) -> PyTree:
     prefixes = [_rows(elements, slice(0, 1))]
     for t in range(1, length):
         prefixes.append(operation(prefixes[-1], _rows(elements, slice(t, t + 1))))
-    return jax.tree.map(lambda *rows: jnp.concatenate(rows), *prefixes)
+    return jax.tree.map(lambda *rows: np.concatenate(rows), *prefixes)
 
 
 def _rows(tree: PyTree, which: slice) -> PyTree:
@@ -114,8 +114,8 @@ def _rows(tree: PyTree, which: slice) -> PyTree:
 
 
 def _joined(first: PyTree, second: PyTree) -> PyTree:
-    return jax.tree.map(lambda a, b: jnp.concatenate([a, b.astype(a.dtype)]), first, second)
+    return jax.tree.map(lambda a, b: np.concatenate([a, b.astype(a.dtype)]), first, second)
 
 
 def _interleaved(even: PyTree, odd: PyTree) -> PyTree:
-    return jax.tree.map(lambda a, b: jnp.stack([a, b], 1).reshape(-1, *a.shape[1:]), even, odd)
+    return jax.tree.map(lambda a, b: np.stack([a, b], 1).reshape(-1, *a.shape[1:]), even, odd)

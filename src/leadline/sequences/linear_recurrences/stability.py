@@ -32,8 +32,8 @@ def recurrence_stability(
 
     Without inputs the state stays bounded iff |λ_i| ≤ 1 and the eigenvalues of modulus 1 are semisimple (as many
     eigenvectors as their multiplicity); bounded inputs keep it bounded iff |λ_i| < 1 for the modes that they reach,
-    those that are not in a left null space of B (the test of Popov, Belevitch and Hautus). Moduli within `tolerance` of
-    1 count as 1, eigenvalues within √tolerance of one another as one.
+    which are the eigenvalues of A on the span of B, AB, A²B, … (Kalman's reachable subspace). Moduli within `tolerance`
+    of 1 count as 1, eigenvalues within √tolerance of one another as one.
 
     >>> report = recurrence_stability(np.diag([0.5, 1.0]), np.array([[1.0], [0.0]]))
     >>> report.free_response_bounded, report.input_response_bounded, report.horizons.round(2).tolist()
@@ -50,7 +50,8 @@ def recurrence_stability(
     eigenvalues = np.asarray(np.linalg.eigvals(a), complex)
     moduli = np.abs(eigenvalues)
     unit = np.abs(moduli - 1) <= tolerance
-    reached = np.array([_reached(a, b, value, tolerance) for value in eigenvalues])
+    driven = _reached_eigenvalues(a, b, tolerance)
+    reached = np.array([bool((np.abs(driven - value) <= np.sqrt(tolerance)).any()) for value in eigenvalues])
     semisimple = all(_semisimple(a, value, eigenvalues, tolerance) for value in eigenvalues[unit])
     with np.errstate(divide="ignore"):
         horizons = np.where(moduli < 1 - tolerance, -1 / np.log(np.where(moduli == 1, 0.5, moduli)), np.inf)
@@ -77,11 +78,17 @@ def power_norms(transition: Num[Array | np.ndarray, "m m"], num_steps: int) -> F
     return np.array(norms)
 
 
-def _reached(a: np.ndarray, b: np.ndarray, eigenvalue: complex, tolerance: float) -> bool:
-    """Whether [λI - A, B] has full rank."""
-    pencil = np.concatenate([eigenvalue * np.eye(len(a)) - a, b], axis=1)
-    values = scipy.linalg.svdvals(pencil)
-    return bool(values[-1] > tolerance * max(values[0], 1.0))
+def _reached_eigenvalues(a: np.ndarray, b: np.ndarray, tolerance: float) -> np.ndarray:
+    """The eigenvalues of A on the reachable subspace, whose basis is grown from B by products with A."""
+    basis, new = np.zeros((len(a), 0)), b
+    while new.shape[1]:
+        scale = np.abs(new).max(initial=0.0)
+        new = new - basis @ (basis.conj().T @ new)
+        new = new - basis @ (basis.conj().T @ new)  # twice: rounding leaves a little of it
+        left, values, _ = np.linalg.svd(new, full_matrices=False)
+        fresh = left[:, values > tolerance * max(scale, np.finfo(float).tiny)]
+        basis, new = np.concatenate([basis, fresh], axis=1), a @ fresh
+    return np.asarray(np.linalg.eigvals(basis.conj().T @ a @ basis), complex)
 
 
 def _semisimple(a: np.ndarray, eigenvalue: complex, eigenvalues: np.ndarray, tolerance: float) -> bool:

@@ -40,7 +40,7 @@ class ExposureBias(NamedTuple):
         return float(np.polyfit(np.arange(until), np.nanmean(logs, 0), 1)[0])
 
     def usable_horizon(self, tolerance: float) -> Float[np.ndarray, " rows"]:
-        """Of each row the number of steps until the free-running loss first exceeds the tolerance; infinite if never."""
+        """Of each row the steps until the free-running loss first exceeds the tolerance; infinite if it never does."""
         over = self.free > tolerance
         return np.where(over.any(1), over.argmax(1) + 1.0, math.inf)
 
@@ -51,7 +51,7 @@ def predicted_horizon(error: float, tolerance: float, exponent: float) -> float:
     >>> round(predicted_horizon(1e-6, 0.1, math.log(2)), 1)
     16.6
     """
-    if not (0 < error and 0 < tolerance and exponent > 0):
+    if not (error > 0 and tolerance > 0 and exponent > 0):
         raise ValueError(
             f"predicted_horizon got {error:g}, {tolerance:g} and {exponent:g}; errors grow only for positive numbers."
         )
@@ -82,9 +82,9 @@ def forecast_exposure(predict: Callable[[Array], Array], paths: Float[Array | np
 
 
 def decoding_exposure(model: EncoderDecoder, pairs: Pairs, *, key: PRNGKeyArray | None = None) -> ExposureBias:
-    """-log p(y_t) of the true token at t, after true tokens and after the model's own (the likeliest, or drawn by `key`).
+    """-log p(y_t) of the true token at t, after true tokens and after the model's own.
 
-    Tokens after the end count as missing (nan).
+    Its own are the likeliest ones, or drawn by `key`. Tokens after the end count as missing (nan).
 
     >>> net = EncoderDecoder(3, 4, 5, key=jax.random.key(0))
     >>> found = decoding_exposure(net, Pairs(np.array([[1, 2]]), np.array([[3, 1, 0]])))

@@ -1,0 +1,3 @@
+"""Linear recurrences."""
+
+MODULES = ("state_spaces", "scans", "diagonal_forms", "stability", "universality")
