@@ -1,0 +1,67 @@
+"""Tasks on random bits with known answers: the past some steps ago, the parity so far, the value that is marked."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+
+class LabelledBits(NamedTuple):
+    """Random bits as ±1, a label for each step, and which steps have one."""
+
+    inputs: Float[Array, "rows T 1"]
+    labels: Int[Array, "rows T"]
+    mask: Bool[Array, "rows T"]
+
+
+def shifted_bits(rows: int, steps: int, delay: int, *, key: PRNGKeyArray) -> LabelledBits:
+    """The label of step t is the bit of step t - delay; the first `delay` steps have none.
+
+    >>> x, y, mask = shifted_bits(2, 6, 2, key=jax.random.key(0))
+    >>> bool((y[:, 2:] == (x[:, :-2, 0] > 0)).all()), mask[0].tolist()
+    (True, [False, False, True, True, True, True])
+    """
+    if not 0 <= delay < steps:
+        raise ValueError(f"shifted_bits got a delay of {delay} for {steps} steps; give 0 to {steps - 1}.")
+    bits = jax.random.bernoulli(key, 0.5, (rows, steps))
+    mask = jnp.broadcast_to(jnp.arange(steps) >= delay, bits.shape)
+    return LabelledBits(_signs(bits), jnp.roll(bits, delay, axis=1).astype(int) * mask, mask)
+
+
+def running_parity(rows: int, steps: int, *, key: PRNGKeyArray) -> LabelledBits:
+    """The label of step t is the parity of the bits up to t: no linear function of them, and none of the last few.
+
+    >>> x, y, _ = running_parity(1, 4, key=jax.random.key(0))
+    >>> bool((y[0] == jnp.cumsum(x[0, :, 0] > 0) % 2).all())
+    True
+    """
+    bits = jax.random.bernoulli(key, 0.5, (rows, steps))
+    return LabelledBits(_signs(bits), jnp.cumsum(bits, axis=1) % 2, jnp.ones_like(bits))
+
+
+class MarkedValue(NamedTuple):
+    """Values ±1 beside a mark that is 1 at one step, and the value there."""
+
+    inputs: Float[Array, "rows T 2"]
+    values: Float[Array, " rows"]
+
+
+def marked_value(rows: int, steps: int, *, key: PRNGKeyArray) -> MarkedValue:
+    """Selective copying of one value: what is to be kept is known from the input alone, and lies anywhere.
+
+    The best linear function of all inputs has the mean squared error 1 - 1/T: the wanted product of value and mark is
+    correlated with each value by 1/T, and with no mark.
+
+    >>> x, y = marked_value(3, 5, key=jax.random.key(0))
+    >>> bool((y == (x[:, :, 0] * x[:, :, 1]).sum(1)).all())
+    True
+    """
+    key_values, key_marks = jax.random.split(key)
+    values = _signs(jax.random.bernoulli(key_values, 0.5, (rows, steps)))
+    marks = jax.nn.one_hot(jax.random.randint(key_marks, (rows,), 0, steps), steps, dtype=values.dtype)[..., None]
+    return MarkedValue(jnp.concatenate([values, marks], -1), (values * marks).sum((1, 2)))
+
+
+def _signs(bits: Bool[Array, "rows T"]) -> Float[Array, "rows T 1"]:
+    return jnp.where(bits, 1.0, -1.0)[..., None]
