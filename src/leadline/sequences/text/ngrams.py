@@ -1,7 +1,7 @@
 """Counts of n symbols in a row as a model of the next one, with Witten and Bell's smoothing or a constant added."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -32,6 +32,12 @@ class NGramModel:
     smoothing: Smoothing
     k: float
     levels: tuple[_Contexts, ...]
+
+    def of_order(self, order: int, smoothing: Smoothing | None = None) -> "NGramModel":
+        """The model of a lower order, or with another smoothing, from the same counts."""
+        if not 1 <= order <= self.order:
+            raise ValueError(f"The counts are those of orders 1 to {self.order}; got {order}.")
+        return replace(self, order=order, levels=self.levels[:order], smoothing=smoothing or self.smoothing)
 
     def log_probabilities(self, tokens: Tokens, before: Tokens = ()) -> Float[np.ndarray, " n"]:
         """log p of each token given those before it, in nats; the first ones have fewer before them.

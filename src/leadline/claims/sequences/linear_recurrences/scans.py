@@ -3,7 +3,7 @@
 import numpy as np
 
 from leadline import data, sequences
-from leadline.evidence import Int, Real, at_most, close, exactly, method, reference
+from leadline.evidence import Int, Real, at_most, close, exactly, method
 from leadline.presentation import figure
 from leadline.sequences.cells.linear_cell import compose
 
@@ -92,13 +92,10 @@ def _underflow(gate: float):
         product = np.cumprod(a, dtype=np.float32)
         closed = product * np.cumsum(b[:, 0] / product, dtype=np.float32)
     broken = np.flatnonzero(~np.isfinite(closed))
-    first = int(broken[0]) if broken.size else 256
-    largest = float(np.log2(np.finfo(np.float32).max))
-    expected = largest / -np.log2(gate)  # where Σ 1/A_i overflows
-    what = "single precision, Aₜ Σ bᵢ/Aᵢ: step from which it is not finite"
-    yield close(first, min(expected, 256), what, atol=2 + 2 / -np.log2(gate))
-    if gate == 0.5:
-        yield reference(first + 1, 128, "the same step, for gates of one half", digits=3)
+    latest = int(np.ceil(128 / -np.log2(gate)))  # where 1/A overflows: at 128 for gates of one half
+    what = "single precision, Aₜ Σ bᵢ/Aᵢ: first step that is not finite, against that of 1/Aₜ"
+    found = at_most(broken[0] + 1 if broken.size else 257, latest, what)
+    yield found.given(latest <= 256, "the product of the gates underflows within 256 steps")
 
 
 def _tree():

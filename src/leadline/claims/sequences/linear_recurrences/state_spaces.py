@@ -1,5 +1,6 @@
 """Linear state spaces, computed in four ways."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -36,31 +37,30 @@ def linear_state_space(
     xs = rng.normal(size=(length, inputs))
     head = networks.MLP((3, 8, 2), "tanh", dtype=jnp.float64, key=key)
     layer = sequences.LinearStateSpace(jnp.asarray(a), jnp.asarray(b), jnp.asarray(g), head)
-    states = jax.jit(layer.states, static_argnames="by")
-    looped = np.asarray(states(xs))
+    looped = _states(layer, xs)
     scale = np.abs(looped).max()
     condition = sequences.diagonalise(a, b).condition
     for by in ("scan", "convolution"):
         what = f"states by {by}, against the loop (as a share of the largest)"
-        yield close(np.asarray(states(xs, by=by)) / scale, looped / scale, what, atol=1e-10)
-    modal = np.asarray(layer.states(xs, by="diagonal"))
+        yield close(_states(layer, xs, by) / scale, looped / scale, what, atol=1e-10)
+    modal = np.asarray(layer.states(xs, by="diagonal"))  # its decomposition is the host's and cannot be compiled
     what = f"states in the eigenvectors' coordinates (their condition is {condition:.2g}), against the loop"
     yield close(modal / scale, looped / scale, what, atol=10 * size * length * EPS * condition)
     outputs = np.asarray(layer(xs))
     by_step = np.stack([np.asarray(head(jnp.asarray(g @ z))) for z in looped[-3:]])
     yield close(outputs[-3:], by_step, "last outputs, against the network applied to G z by hand", atol=1e-12)
     half = jax.tree.map(lambda leaf: leaf.astype(jnp.float32) if hasattr(leaf, "astype") else leaf, layer)
-    single = np.asarray(jax.jit(half.states, static_argnames="by")(xs.astype(np.float32), by="scan"))
+    single = _states(half, xs.astype(np.float32), "scan")
     yield close(single / scale, looped / scale, "states by scan in single precision", atol=1e-4)
     kernel = np.asarray(layer.impulse_response(length))
     unit = np.zeros((length, inputs))
     unit[0, 0] = 1.0
-    after = np.asarray(states(unit))
+    after = _states(layer, unit)
     yield close(after, kernel[:, :, 0], "states after one unit input, against Aᵏ B", atol=1e-12 * np.abs(kernel).max())
     other = rng.normal(size=(length, inputs))
-    together = np.asarray(states(xs + other))
+    together = _states(layer, xs + other)
     what = "response to the sum of two inputs, against the sum of the responses"
-    yield close(together / scale, (looped + np.asarray(states(other))) / scale, what, atol=1e-10)
+    yield close(together / scale, (looped + _states(layer, other)) / scale, what, atol=1e-10)
     lags = np.arange(min(length, 80))
     norms = np.linalg.norm(kernel[: len(lags), :, 0], axis=1)
     title = f"The kernel decays as {radius:.2g} to the power of the lag"
@@ -73,3 +73,12 @@ def linear_state_space(
         points={"after one unit input": (lags, np.linalg.norm(after[: len(lags)], axis=1))},
         log="y",
     )
+
+
+def _states(layer, xs, by="loop"):
+    return np.asarray(_compiled(layer, jnp.asarray(xs), by))
+
+
+@eqx.filter_jit
+def _compiled(layer, xs, by):
+    return layer.states(xs, by=by)

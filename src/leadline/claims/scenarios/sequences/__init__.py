@@ -1,0 +1,1 @@
+"""Texts, and networks that read and write sequences."""
