@@ -5,14 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import sequences
-from leadline.claims.scenarios.sequences.character_networks import (
-    BATCH,
-    WINDOW,
-    log_probabilities,
-    test_rows,
-    trained,
-    untrained,
-)
+from leadline.claims.scenarios.sequences.character_networks import BATCH, WINDOW, log_probabilities, test_rows, trained
 from leadline.claims.scenarios.sequences.corpora import corpus
 from leadline.evidence import Int, OneOf, at_most, close, exactly, model
 from leadline.presentation import figure

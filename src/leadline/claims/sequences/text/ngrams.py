@@ -59,9 +59,8 @@ def n_gram_language_model(key, k: Real(0.001, 1.0, log=True) = 0.05, tested: Int
     least = min(losses, key=losses.__getitem__)
     yield exactly(least, 5, "order of the least loss on new text").given(whole, AT_HAND)
     drawn = counted.of_order(1).sample(1500, key=key)
-    counts = np.bincount(drawn, minlength=source.symbols)
-    order = np.argsort(-counts)
-    expected = counted.of_order(1).distribution()
+    counts, expected = np.bincount(drawn, minlength=source.symbols), counted.of_order(1).distribution()
+    order = np.argsort(-expected)
     yield counts_as(counts[order], expected[order], "characters drawn from order 1, against its probabilities")
     yield figure.curves(
         f"{source.text.name}: order {least} predicts new text best",
