@@ -21,18 +21,14 @@ class Trained(NamedTuple):
 
 
 def pairs(task: str, longest: int, rows: int, seed: int) -> sequences.Pairs:
-    """Random sequences of lengths 1 to `longest` over six letters, to be copied or turned round; or numbers in words."""
-    if task == "number words":
-        numbers = np.random.default_rng(seed).integers(0, 10**longest, rows)
-        found = sequences.number_pairs(np.append(numbers, 777_777 % 10**longest))  # of one width for every seed
-        return sequences.Pairs(*(np.pad(part[:rows], ((0, 0), (0, 64 - part.shape[1]))) for part in found[:2]))
+    """Random sequences of 1 to `longest` of six letters, to be copied or turned round."""
     options = {"reverse": task == "reversal", "key": jax.random.key(1000 + seed)}
     found = sequences.copy_pairs(rows, (1, longest), SYMBOLS, **options)
     return sequences.Pairs(found.source, found.target)
 
 
-def untrained(task: str, size: int, attention: bool, cell: str, seed: int) -> sequences.EncoderDecoder:
-    symbols = (29, 11) if task == "number words" else (SYMBOLS + 1, SYMBOLS + 1)
+def untrained(size: int, attention: bool, cell: str, seed: int) -> sequences.EncoderDecoder:
+    symbols = (SYMBOLS + 1, SYMBOLS + 1)
     options = {"cell": cell, "embedding": min(size, 32), "attention": attention, "dtype": jnp.float32}
     made = sequences.EncoderDecoder(*symbols, size, key=jax.random.key(seed), **options)
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float32) if hasattr(leaf, "astype") else leaf, made)
@@ -52,7 +48,7 @@ def trained(
 ) -> Trained:
     """Trained by Adam; `share` is how often the decoder is fed its own output. Remembered."""
     epochs = max(num_steps * BATCH // ROWS, 1)
-    like = Trained([untrained(task, size, attention, cell, seed) for seed in range(seeds)], jnp.zeros((seeds, epochs)))
+    like = Trained([untrained(size, attention, cell, seed) for seed in range(seeds)], jnp.zeros((seeds, epochs)))
     return training.remembered(
         _training,
         like,
@@ -73,7 +69,7 @@ def _training(
     epochs = max(num_steps * BATCH // ROWS, 1)
     rate = optax.warmup_cosine_decay_schedule(0.0, 1e-2, num_steps // 10 + 1, num_steps, 5e-4)
     runs = training.fit_many(
-        [untrained(task, size, attention, cell, seed) for seed in range(seeds)],
+        [untrained(size, attention, cell, seed) for seed in range(seeds)],
         pairs(task, longest, ROWS, 0),
         objective=sequences.ScheduledSampling(share) if share else sequences.teacher_forcing,
         optimiser=optax.chain(optax.clip_by_global_norm(1.0), optax.adam(rate)),

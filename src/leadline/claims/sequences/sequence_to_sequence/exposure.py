@@ -3,11 +3,10 @@
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from leadline import sequences
-from leadline.evidence import Int, Real, at_most, close, exactly, instrument, mean
+from leadline.evidence import Int, Real, at_most, close, exactly, instrument
 from leadline.presentation import figure
 
 
@@ -24,7 +23,8 @@ def exposure_bias(
 
     Fed with the truth a predictor makes its error of one step each time; fed with its own predictions it compounds
     them. The difference, by how far it has gone, is its exposure bias. In a chaotic system an error grows as
-    $e^{\Lambda k}$, Λ the Lyapunov exponent, so that a forecast is of use for about $\ln(\mathrm{tol}/e_0)/\Lambda$ steps.
+    $e^{\Lambda k}$, Λ the Lyapunov exponent, so that a forecast is of use for about $\ln(\mathrm{tol}/e_0)/\Lambda$
+    steps.
 
     $$\mathrm{gap}(k) = L_{\text{free}}(k) - L_{\text{forced}}(k), \qquad k^* \approx \ln(\mathrm{tol}/e_0)/\Lambda$$
 
@@ -50,6 +50,11 @@ def exposure_bias(
     horizons = found.usable_horizon(tolerance)
     what = f"usable horizon from an error of {one_step:.1e}: median of {starts} starts, against ln(tol/e₀)/Λ"
     yield close(np.median(horizons), predicted, what, atol=3.0)
+    moved = paths.copy()
+    moved[:, 0] += np.where(start < 0.5, error, -error)
+    later = sequences.forecast_exposure(logistic, moved).usable_horizon(tolerance)
+    what = f"the map itself from starts that are {error:.1e} off: mean horizon, against ln(tol/e₀)/Λ"
+    yield close(later.mean(), sequences.predicted_horizon(error, tolerance, math.log(2)), what, atol=2.0)
     forced = found.forced.mean(0)
     yield at_most(forced.max() / forced.min(), 2.0, "fed with the truth: largest over least mean error by step")
     k = np.arange(1, steps + 1)

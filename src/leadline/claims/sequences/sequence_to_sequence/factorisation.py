@@ -2,7 +2,6 @@
 
 import itertools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -17,8 +16,8 @@ def autoregressive_factorisation(key, letters: Int(1, 3) = 2, longest: Int(2, 5)
     r"""The chain rule for sequences.
 
     A product of conditional probabilities of the next symbol is a probability of whole sequences; with a symbol that
-    ends them it sums to one over all lengths. A causal model conditions $y_t$ on the inputs up to t alone; that is exact
-    if and only if later inputs say nothing more of $y_t$, else it loses what they would have said.
+    ends them it sums to one over all lengths. A causal model conditions $y_t$ on the inputs up to t alone; that is
+    exact if and only if later inputs say nothing more of $y_t$, else it loses what they would have said.
 
     $$p(y_{1:n}|x) = \prod_i p(y_i | x, y_{<i}), \qquad
     KL(p \,\|\, p_{\text{causal}}) = \sum_t I(y_t; x_{>t} \,|\, x_{\le t}, y_{<t})$$
@@ -31,51 +30,44 @@ def autoregressive_factorisation(key, letters: Int(1, 3) = 2, longest: Int(2, 5)
     symbols = letters + 1
     net = sequences.EncoderDecoder(4, symbols, size, attention=True, key=key)
     source = np.array([1, 3, 2])
-    open_mass, ended = [1.0], []
-    for length in range(1, longest + 1):
-        texts = np.array(list(itertools.product(range(1, symbols), repeat=length)))
-        chances = _chances(net, source, texts)
-        closed = _chances(
-            net, source, np.pad(texts[:, :-1], ((0, 0), (0, 1)))[: letters ** (length - 1) * letters : letters]
-        )
-        open_mass.append(float(chances.sum()))
-        ended.append(float(closed.sum()))
-    what = f"sum over all sequences that end within {longest} symbols, and the longer ones"
-    yield close(sum(ended) + open_mass[-1], 1.0, what, atol=1e-12)
-    drops = np.diff(open_mass)
-    yield at_most(drops, 0.0, "change of the probability of longer sequences from one length to the next", strict=True)
-    yield close(-drops, ended, "what ends at a length, against the drop of what goes on", atol=1e-12)
-    yield from _draws(net, source, key)
-    later = jnp.array([1, 1, letters, 1])
-    changed = later.at[2].set(0)
-    first, second = (net.log_probabilities(jnp.asarray(source), y)[:3] for y in (later, changed))
-    yield exactly(np.abs(first - second).max(), 0.0, "change of p(y₁), p(y₂), p(y₃) when y₃ is another")
+    texts = np.array(
+        [
+            (*text, *[0] * (longest - len(text)))
+            for length in range(longest + 1)
+            for text in itertools.product(range(1, symbols), repeat=length)
+        ]
+    )  # those that end within the length, and the beginnings of all others
+    chances = _chances(net, source, texts)
+    lengths = (texts > 0).sum(1)
+    by_length = np.array([chances[lengths == n].sum() for n in range(longest + 1)])
+    what = f"sum over all sequences of fewer than {longest} symbols, and the longer ones"
+    yield close(by_length.sum(), 1.0, what, atol=1e-12)
+    first = np.exp(np.asarray(net.log_probabilities(jnp.asarray(source), jnp.ones(1, int))))[0]
+    yield close(by_length[1:].sum(), first[1:].sum(), "all that do not end at once, against one step", atol=1e-12)
+    rows = np.repeat(source[None], 3000, 0)
+    drawn = sequences.translate(net, rows, max_length=longest, temperature=1.0, key=key).tokens
+    drawn = np.pad(drawn, ((0, 0), (0, longest - drawn.shape[1])))
+    counts = [(drawn == text).all(1).sum() for text in texts]
+    yield counts_as(counts, chances / chances.sum(), "texts drawn symbol by symbol, against their probabilities")
+    text = jnp.ones(longest, int)
+    plain, other = (net.log_probabilities(jnp.asarray(source), y) for y in (text, text.at[1].set(0)))
+    yield exactly(np.abs(plain - other)[:2].max(), 0.0, "change of the first two conditionals when y₂ is another")
     yield from _causal(data.generator(key))
-    lengths = np.arange(longest + 1)
+    tail = by_length[::-1].cumsum()[::-1]
+    each = np.arange(longest + 1)
+    drawn_lengths = np.bincount((drawn > 0).sum(1), minlength=longest + 1) / len(drawn)
     yield figure.curves(
         "Sequences end at some length: their probabilities sum to one",
         "length, without the end",
         "probability",
-        points={"longer or as long": (lengths, open_mass), "ends here": (lengths[:-1], ended)},
-        lines={"both together": (lengths[:-1], np.cumsum(ended) + np.array(open_mass[1:]))},
+        lines={"this length": (each, by_length), "this length or more": (each, tail)},
+        points={"this length, drawn": (each, drawn_lengths)},
     )
 
 
 def _chances(net, source, texts) -> np.ndarray:
     sources = np.repeat(source[None], len(texts), 0)
     return np.exp(np.asarray(sequences.text_log_probability(net, jnp.asarray(sources), jnp.asarray(texts))))
-
-
-def _draws(net, source, key):
-    """2000 texts of up to two symbols, drawn one symbol after the other."""
-    rows = np.repeat(source[None], 2000, 0)
-    drawn = sequences.translate(net, rows, max_length=2, temperature=1.0, key=key).tokens
-    drawn = np.pad(drawn, ((0, 0), (0, 2 - drawn.shape[1])))
-    symbols = net.head.out_features
-    texts = np.array([(0, 0), *((a, b) for a in range(1, symbols) for b in range(symbols))])
-    counts = [(drawn == text).all(1).sum() for text in texts]
-    chances = _chances(net, source, texts)
-    yield counts_as(counts, chances / chances.sum(), "texts of up to two symbols, drawn, against their probabilities")
 
 
 def _causal(rng: np.random.Generator):

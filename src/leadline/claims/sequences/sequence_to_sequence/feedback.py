@@ -1,7 +1,5 @@
 """A decoder that knows what it wrote, and one that does not."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
 
