@@ -21,6 +21,7 @@ CHAPTERS = (
     "bayes",
     "robustness",
     "convolution",
+    "sequences",
     "geometry",
 )
 INDEX = Path(__file__).with_name("index.json")

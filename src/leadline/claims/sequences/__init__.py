@@ -1,3 +1,3 @@
-"""Sequences: the past in a state, from the Kalman filter to recurrent networks and texts."""
+"""Sequences: recursive estimation, recurrent networks, linear recurrences, text, sequence to sequence."""
 
 SECTIONS = ("linear_recurrences", "text", "sequence_to_sequence")

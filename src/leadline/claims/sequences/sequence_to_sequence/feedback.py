@@ -10,7 +10,7 @@ from leadline.probability import entropy
 
 
 @model(sources=("sheet",), shows=("sequences.EncoderDecoder", "sequences.teacher_forcing"))
-def output_feedback(key, length: Int(2, 10) = 6, num_steps: Int(100, 1000) = 300):
+def output_feedback(key, length: Int(2, 10) = 6, num_steps: Int(300, 1000) = 400):
     r"""Links from outputs to the next state.
 
     Without links from what was written to the next state the outputs are independent given the input, and the least
