@@ -56,6 +56,11 @@ def one_place(right):
     return lambda layers, bank: jnp.concatenate([layer.moduli[..., 0, 0] for layer in layers], -1)
 
 
+def targets_now(right):
+    """The task of the next token with the current one as target."""
+    return lambda tokens, mask=None: right(tokens, mask)._replace(targets=tokens[:, :-1])
+
+
 MUTATIONS = [
     # entry, function of the library, what goes wrong
     (
@@ -354,6 +359,20 @@ MUTATIONS = [
     ("cnn-classifier", "convolution.layers.receptive_fields.receptive_field", with_field("size", 2)),
     ("feature-hierarchy", "kernels.features.gabor_fits.fit_gabor", with_field("explained", -1)),
     ("segmentation-network", "learning.classification.overlaps.intersection_over_union", scaled(1.001)),
+    ("sequence-heads-and-loss", "sequences.learning.sequence_losses.next_tokens", targets_now),
+    (
+        "weight-tying-is-unrolling",
+        "sequences.learning.unrolling.last_state",
+        lambda right: lambda cell, xs, *a, **k: right(cell, xs[1:], *a, **k),
+    ),
+    ("gating", "sequences.cells.gating.memory_half_life", scaled(1.5)),
+    ("mingru", "sequences.cells.linear_cell.recurrence_scan", scaled(1.001)),
+    ("lru", "sequences.cells.linear_cell.recurrence_scan", scaled(1.001)),
+    (
+        "bidirectional-rnn",
+        "sequences.cells.cell.valid_steps",
+        lambda right: lambda lengths, steps: right(lengths + 1, steps),
+    ),
 ]
 
 

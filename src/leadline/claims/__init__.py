@@ -23,6 +23,7 @@ CHAPTERS = (
     "convolution",
     "sequences",
     "geometry",
+    "sequences",
 )
 INDEX = Path(__file__).with_name("index.json")
 

@@ -18,6 +18,8 @@ from .learning.sequence_losses import (
     next_tokens as next_tokens,
 )
 from .learning.toy_tasks import (
+    adding_bits as adding_bits,
+    associative_recall as associative_recall,
     marked_value as marked_value,
     running_parity as running_parity,
     shifted_bits as shifted_bits,

@@ -47,7 +47,9 @@ def test_the_example_is_a_recipe_that_shows_every_key_with_its_default():
     tables = (recipe.data, recipe.training, recipe.augmentation, recipe.run)
     settings = [*map(type, tables), *MODEL_KINDS.values()]
     assert shown == {"kind"} | {key for cls in settings for key in types_of(cls)}
-    others = re.compile(r"^(width|growth|depth|channels|kernel|block|head) = .*\n", re.M)
+    others = re.compile(
+        r"^(width|growth|depth|channels|kernel|block|head|cell|units|bidirectional|steps|reading) = .*\n", re.M
+    )
     assert recipes.parse_recipe(others.sub("", bare)).values() == recipe.values()
 
 

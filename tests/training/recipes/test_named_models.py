@@ -5,7 +5,7 @@ import pytest
 
 import leadline
 from leadline.training import recipes
-from leadline.training.recipes.settings import Conv, Dense, Linear, Mlp, Residual
+from leadline.training.recipes.settings import Conv, Dense, Linear, Mlp, Recurrent, Residual
 
 
 def shapes(settings, shape):
@@ -16,8 +16,16 @@ def shapes(settings, shape):
 @pytest.mark.parametrize("shape", [(8, 8), (32, 32, 3)])
 @pytest.mark.parametrize(
     "settings",
-    [Mlp(hidden=(4,)), Residual(width=4, depth=2), Dense(growth=2, depth=2), Conv(channels=(2,)), Linear()],
-    ids=lambda s: type(s).__name__,
+    [
+        Mlp(hidden=(4,)),
+        Residual(width=4, depth=2),
+        Dense(growth=2, depth=2),
+        Conv(channels=(2,)),
+        Linear(),
+        Recurrent("lstm", units=3, bidirectional=True),
+        Recurrent("lru", units=3, depth=2, steps="pixels", reading="mean"),
+    ],
+    ids=lambda s: f"{type(s).__name__} {getattr(s, 'cell', '')}".strip(),
 )
 def test_every_kind_gives_a_score_for_each_class_in_32_bits(settings, shape):
     net = shapes(settings, shape)
@@ -49,3 +57,8 @@ def test_the_settings_arrive():
     assert net.layers[0].bias is None
     assert shapes(Residual(width=6, depth=7), (2, 2)).blocks.weight.shape == (7, 6, 6)
     assert len(shapes(Dense(growth=2, depth=5), (2, 2)).layers) == 5
+
+
+def test_an_image_is_read_by_rows_or_by_pixels():
+    rows, pixels = (shapes(Recurrent(units=3, steps=steps), (6, 5, 2)) for steps in ("rows", "pixels"))
+    assert (rows.cell.input_size, pixels.cell.input_size) == (10, 2)

@@ -65,7 +65,9 @@ def sequence_network(
     encoder, size, cells = None, input_size, []
     if residual:
         size = hidden_size if vocabulary is None else input_size
-        encoder = eqx.nn.Linear(input_size, size, key=key_encoder) if vocabulary is None else None
+        encoder = (
+            eqx.nn.Linear(input_size, size, dtype=options.get("dtype"), key=key_encoder) if vocabulary is None else None
+        )
     for here, there in zip(keys[::2], keys[1::2], strict=True):
         if residual:
             cells.append(ResidualBlock(make(size, size, key=here), key=there))

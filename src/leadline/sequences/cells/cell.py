@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int, Num, PyTree
+
+from leadline._checks import require_axes, require_numbers
 
 
 class Course(NamedTuple):
@@ -63,7 +66,11 @@ class Cell(eqx.Module):
                 after = jax.tree.map(lambda new, old: jnp.where(valid, new, old), after, state)
             return after, after
 
-        last, states = jax.lax.scan(step, state, (jax.vmap(self.project)(xs), mask), reverse=reverse)
+        projected = jax.vmap(self.project)(xs)
+        one = jax.tree.map(lambda of_steps: jax.ShapeDtypeStruct(of_steps.shape[1:], of_steps.dtype), projected)
+        kinds = jax.eval_shape(self.advance, state, one)  # inputs of a higher precision than the state's raise it
+        state = jax.tree.map(lambda first, kind: jnp.asarray(first, kind.dtype), state, kinds)
+        last, states = jax.lax.scan(step, state, (projected, mask), reverse=reverse)
         return Course(states, last)
 
 
@@ -91,13 +98,15 @@ def run(
     >>> jax.vmap(cell.predict)(course.states).shape
     (7, 5)
     """
-    if xs.ndim != 2 or xs.shape[1] != cell.input_size:
+    if np.ndim(xs) != 2 or xs.shape[1] != cell.input_size:
         raise ValueError(
             f"run got a sequence of shape {xs.shape} for a cell with {cell.input_size} inputs; give one row for each "
             "step, and map over a batch with jax.vmap."
         )
     if mask is not None and mask.shape != xs.shape[:1]:
         raise ValueError(f"run got a mask of shape {mask.shape} for {len(xs)} steps; give one truth value a step.")
+    require_axes("run", None, xs=xs)
+    require_numbers("run", xs=xs, state=state)
     return cell.course(xs, cell.init() if state is None else state, mask, reverse, parallel)
 
 

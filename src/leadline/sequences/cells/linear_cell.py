@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Inexact, Num
 
+from leadline._checks import require, require_numbers
+
 from .cell import Cell, Course
 
 
@@ -32,6 +34,8 @@ def recurrence_scan(
     >>> recurrence_scan(jnp.full((4, 1), 0.5), jnp.ones((4, 1)), jnp.zeros(1)).ravel().tolist()
     [1.0, 1.5, 1.75, 1.875]
     """
+    require("recurrence_scan", axes=2, a=a, b=b)
+    require_numbers("recurrence_scan", start=start)
     edge = -1 if reverse else 0
     b = b.at[edge].add(a[edge] * start)
     return jax.lax.associative_scan(compose, (a, b), reverse=reverse)[1]

@@ -75,6 +75,16 @@ class LRU(LinearCell):
             return jnp.ones_like(self.log_decay)
         return jnp.sqrt(-jnp.expm1(-2 * jnp.exp(self.log_decay)))
 
+    def saturated(self) -> int:
+        """How many units have |λ| = 0 or 1 to the precision of the parameters: they forget at once, or never.
+
+        >>> cell = LRU(1, 2, key=jax.random.key(0))
+        >>> eqx.tree_at(lambda c: c.log_decay, cell, jnp.array([-40.0, 0.0])).saturated()
+        1
+        """
+        radius = jnp.exp(-jnp.exp(self.log_decay))
+        return int(((radius == 0) | (radius == 1)).sum())
+
     def init(self) -> Complex[Array, " m"]:
         return jnp.zeros(self.hidden_size, jnp.result_type(self.phase.dtype, jnp.complex64))
 

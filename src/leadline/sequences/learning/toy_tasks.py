@@ -63,5 +63,56 @@ def marked_value(rows: int, steps: int, *, key: PRNGKeyArray) -> MarkedValue:
     return MarkedValue(jnp.concatenate([values, marks], -1), (values * marks).sum((1, 2)))
 
 
+class LabelledSequences(NamedTuple):
+    """Sequences with one label each."""
+
+    inputs: Float[Array, "rows T n"]
+    labels: Int[Array, " rows"]
+
+
+def adding_bits(rows: int, steps: int, *, key: PRNGKeyArray) -> LabelledSequences:
+    """How many of the two marked bits are 1: the first among the first tenth of the steps, the other at the end.
+
+    A form with labels of the adding problem of Hochreiter and Schmidhuber (1997); bits are ±1, a mark is 1.
+
+    >>> x, y = adding_bits(4, 20, key=jax.random.key(0))
+    >>> bool((y == ((x[..., 0] > 0) * x[..., 1]).sum(1)).all()), x[..., 1].sum(1).tolist()
+    (True, [2.0, 2.0, 2.0, 2.0])
+    """
+    if steps < 2:
+        raise ValueError(f"adding_bits got {steps} steps; give at least 2, one for each marked bit.")
+    key_bits, key_mark = jax.random.split(key)
+    bits = jax.random.bernoulli(key_bits, 0.5, (rows, steps))
+    first = jax.random.randint(key_mark, (rows,), 0, max(1, steps // 10))
+    marks = (jax.nn.one_hot(first, steps) + jax.nn.one_hot(steps - 1, steps))[..., None]
+    return LabelledSequences(
+        jnp.concatenate([_signs(bits), marks.astype(float)], -1), (bits * (marks[..., 0] > 0)).sum(1)
+    )
+
+
+def associative_recall(rows: int, pairs: int, lag: int, *, key: PRNGKeyArray) -> LabelledSequences:
+    """`pairs` steps with a key and a bit each, `lag` steps of nothing, and one with a key: which bit stood beside it?
+
+    Inputs are the key as a unit vector, the bit as ±1, and a last number that is 1 at the question; every key stands
+    once, in random order.
+
+    >>> x, y = associative_recall(2, 3, 4, key=jax.random.key(0))
+    >>> x.shape, bool((y == ((x[:, :3, :3] * x[:, -1:, :3]).sum(2) * x[:, :3, 3]).sum(1) / 2 + 0.5).all())
+    ((2, 8, 5), True)
+    """
+    if pairs < 1 or lag < 0:
+        raise ValueError(f"associative_recall got {pairs} pairs and a lag of {lag}; give 1 or more, and 0 or more.")
+    key_bits, key_order, key_asked = jax.random.split(key, 3)
+    bits = jax.random.bernoulli(key_bits, 0.5, (rows, pairs))
+    order = jax.vmap(lambda k: jax.random.permutation(k, pairs))(jax.random.split(key_order, rows))
+    asked = jax.random.randint(key_asked, (rows,), 0, pairs)  # the place of the pair
+    shown = jnp.concatenate([jax.nn.one_hot(order, pairs), _signs(bits), jnp.zeros((rows, pairs, 1))], -1)
+    own = jnp.take_along_axis(order, asked[:, None], 1)
+    question = jnp.concatenate([jax.nn.one_hot(own, pairs), jnp.zeros((rows, 1, 1)), jnp.ones((rows, 1, 1))], -1)
+    nothing = jnp.zeros((rows, lag, pairs + 2))
+    labels = jnp.take_along_axis(bits, asked[:, None], 1)[:, 0].astype(int)
+    return LabelledSequences(jnp.concatenate([shown, nothing, question], 1), labels)
+
+
 def _signs(bits: Bool[Array, "rows T"]) -> Float[Array, "rows T 1"]:
     return jnp.where(bits, 1.0, -1.0)[..., None]

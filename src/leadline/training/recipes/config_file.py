@@ -12,7 +12,16 @@ from typing import Any
 from leadline._files import reading
 from leadline._messages import BadInput, brief, reason, unknown
 
-from .settings import MODEL_KINDS, AugmentationSettings, DataSettings, Recipe, RunSettings, TrainingSettings, types_of
+from .settings import (
+    MODEL_KINDS,
+    AugmentationSettings,
+    DataSettings,
+    Recipe,
+    Recurrent,
+    RunSettings,
+    TrainingSettings,
+    types_of,
+)
 
 _TABLES = {"data": DataSettings, "model": None, "training": TrainingSettings}
 _TABLES |= {"augmentation": AugmentationSettings, "run": RunSettings}
@@ -161,6 +170,9 @@ class _Reader:
             raise self.mistake("augmentation", "mixup", 'mixup is for loss = "cross-entropy".')
         if t.smoothing and t.loss != "cross-entropy":
             raise self.mistake("training", "smoothing", 'smoothing is for loss = "cross-entropy".')
+
+        if isinstance(recipe.model, Recurrent) and recipe.model.bidirectional and recipe.model.cell == "lru":
+            raise self.mistake("model", "bidirectional", "lru stands in residual blocks of one direction.")
 
     def mistake(self, table: str, key: str | None, sentence: str) -> RecipeError:
         line = line_of(self.text, table, key)

@@ -8,10 +8,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leadline import convolution, networks, regularisation
+from leadline import convolution, networks, regularisation, sequences
 from leadline.frameworks.with_state import WithState
 
-from .settings import Conv, Dense, Linear, Mlp, ModelSettings, Residual
+from .settings import Conv, Dense, Linear, Mlp, ModelSettings, Recurrent, Residual
 
 _TYPE = jnp.float32  # of all parameters, whatever JAX's default
 
@@ -92,6 +92,12 @@ def _dense_with_dropout(width: int, dropout: float) -> list[Any]:
     return [convolution.DenseLayer(width)] + [convolution.DropoutLayer(dropout)] * bool(dropout)
 
 
+def _recurrent(s: Recurrent, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
+    size = math.prod(shape[1 if s.steps == "rows" else 2 :])
+    options = {"depth": s.depth, "bidirectional": s.bidirectional, "reading": s.reading, "dtype": _TYPE}
+    return sequences.sequence_network(s.cell, size, s.units, classes, **options, key=key)
+
+
 #: How each kind of model is built from its settings.
 MODELS: dict[type, Callable[..., eqx.Module]] = {
     Mlp: _mlp,
@@ -99,4 +105,5 @@ MODELS: dict[type, Callable[..., eqx.Module]] = {
     Residual: _residual,
     Dense: _dense,
     Conv: _conv,
+    Recurrent: _recurrent,
 }

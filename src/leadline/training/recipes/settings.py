@@ -144,9 +144,32 @@ class Conv:
         return bool(self.dropout) or self.normalisation != "none"
 
 
+@dataclass(frozen=True)
+class Recurrent:
+    """[model] kind = "recurrent": `depth` layers of a `cell` with so many `units`, over an image as a sequence.
+
+    The `steps` are its rows, or its pixels one by one. The scores are linear in what the last layer puts out at the
+    end (`reading` "last") or in its mean over all steps. `lru` stands in residual blocks.
+    """
+
+    cell: str = setting("gru", names=lambda: ("elman", "gru", "lstm", "mingru", "lru"))
+    units: int = setting(128, low=1, high=65536)
+    depth: int = setting(1, low=1, high=1000)
+    bidirectional: bool = setting(False)
+    steps: str = setting("rows", names=lambda: ("rows", "pixels"))
+    reading: Literal["last", "mean"] = setting("last", names=lambda: ("last", "mean"))
+
+
 #: The settings of each kind of model.
-MODEL_KINDS: dict[str, type] = {"mlp": Mlp, "residual": Residual, "dense": Dense, "conv": Conv, "linear": Linear}
-ModelSettings = Mlp | Residual | Dense | Conv | Linear
+MODEL_KINDS: dict[str, type] = {
+    "mlp": Mlp,
+    "residual": Residual,
+    "dense": Dense,
+    "conv": Conv,
+    "linear": Linear,
+    "recurrent": Recurrent,
+}
+ModelSettings = Mlp | Residual | Dense | Conv | Linear | Recurrent
 
 
 @dataclass(frozen=True)

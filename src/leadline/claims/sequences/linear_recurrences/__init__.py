@@ -1,3 +1,11 @@
 """Linear recurrences."""
 
-MODULES = ("state_spaces", "scans", "diagonal_forms", "stability", "universality")
+MODULES = (
+    "state_spaces",
+    "scans",
+    "minimal_units",
+    "diagonal_units",
+    "diagonal_forms",
+    "stability",
+    "universality",
+)

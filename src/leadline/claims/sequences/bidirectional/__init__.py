@@ -1,0 +1,3 @@
+"""Bidirectional models."""
+
+MODULES = ("both_directions", "infilling")

@@ -1,0 +1,3 @@
+"""Gated cells."""
+
+MODULES = ("gates", "units", "light_units", "counts", "limits", "gradient_decay", "horizons")

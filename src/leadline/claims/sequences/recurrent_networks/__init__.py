@@ -1,0 +1,3 @@
+"""Recurrent networks."""
+
+MODULES = ("cells", "depth", "losses", "unrolled", "initial_states")
