@@ -63,6 +63,25 @@ def targets_now(right):
 
 MUTATIONS = [
     # entry, function of the library, what goes wrong
+    ("parallel-scan", "sequences.linear_recurrences.prefix_scans.prefix_scan", with_field("work", 2)),
+    (
+        "lru-universality",
+        "sequences.linear_recurrences.input_windows.window_matrix",
+        lambda right: lambda values, length, *weights: right(values, length, *weights)[:, ::-1],
+    ),
+    (
+        "generic-diagonalisability",
+        "sequences.linear_recurrences.diagonalisation.perturbed_jordan_block",
+        lambda right: lambda size, corner, *value: right(size, 2 * corner, *value),
+    ),
+    (
+        "n-gram-language-model",
+        "sequences.text.ngrams.fit_ngrams",
+        lambda right: lambda tokens, order, **options: right(tokens, order, **(options | {"smoothing": "add-k"})),
+    ),
+    ("perplexity", "sequences.text.perplexity.perplexity", scaled(1.001)),
+    ("exposure-bias", "sequences.translation.exposure.predicted_horizon", scaled(1.5)),
+    ("autoregressive-factorisation", "sequences.translation.encoder_decoder.text_log_probability", scaled(1.01)),
     (
         "convolution-discrete",
         "convolution.algebra.discrete.convolve",

@@ -21,7 +21,6 @@ CHAPTERS = (
     "bayes",
     "robustness",
     "convolution",
-    "sequences",
     "geometry",
     "sequences",
 )

@@ -1,11 +1,3 @@
 """Linear recurrences."""
 
-MODULES = (
-    "state_spaces",
-    "scans",
-    "minimal_units",
-    "diagonal_units",
-    "diagonal_forms",
-    "stability",
-    "universality",
-)
+MODULES = ("state_spaces", "scans", "minimal_units", "diagonal_units", "diagonal_forms", "stability", "universality")
