@@ -45,7 +45,7 @@ def untrained(cell: str, width: int) -> sequences.SequenceNetwork:
 @cache
 def trained(cell: str, width: int, num_steps: int) -> Trained:
     """Trained by Adam on windows of the text, the state reset at each; remembered."""
-    like = Trained(untrained(cell, width), jnp.zeros(_marks(num_steps)))
+    like = Trained(untrained(cell, width), jnp.zeros(_marks(num_steps), jnp.float32))
     name = corpus().text.name
     return training.remembered(_training, like, cell=cell, width=width, num_steps=num_steps, text=name)
 
@@ -73,7 +73,7 @@ def _training(cell: str, width: int, num_steps: int, text: str) -> Trained:
         batch=BATCH,
         key=jax.random.key(1),
     )
-    return Trained(run.model, jnp.asarray(run.history["loss"]))
+    return Trained(run.model, jnp.asarray(run.history["loss"], jnp.float32))
 
 
 @eqx.filter_jit

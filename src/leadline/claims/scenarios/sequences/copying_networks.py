@@ -10,7 +10,7 @@ import optax
 
 from leadline import sequences, training
 
-SYMBOLS, ROWS, BATCH = 6, 4096, 64
+SYMBOLS, ROWS, BATCH = 6, 2048, 64
 
 
 class Trained(NamedTuple):
@@ -48,7 +48,9 @@ def trained(
 ) -> Trained:
     """Trained by Adam; `share` is how often the decoder is fed its own output. Remembered."""
     epochs = max(num_steps * BATCH // ROWS, 1)
-    like = Trained([untrained(size, attention, cell, seed) for seed in range(seeds)], jnp.zeros((seeds, epochs)))
+    like = Trained(
+        [untrained(size, attention, cell, seed) for seed in range(seeds)], jnp.zeros((seeds, epochs), jnp.float32)
+    )
     return training.remembered(
         _training,
         like,
@@ -77,4 +79,6 @@ def _training(
         batch=BATCH,
         key=jax.random.key(7),
     )
-    return Trained([run.model for run in runs], jnp.asarray(np.stack([run.history["loss"] for run in runs])))
+    return Trained(
+        [run.model for run in runs], jnp.asarray(np.stack([run.history["loss"] for run in runs]), jnp.float32)
+    )
