@@ -81,7 +81,6 @@ def test_draws_follow_the_key_and_a_low_temperature_is_the_likeliest():
         ([0], 2, {}, "at least as many"),
         ([0, 1], 0, {}, "1 or more"),
         ([0, 1], 1, {"smoothing": "add-k", "k": 0.0}, "k above 0"),
-        ([0, 1], 1, {"smoothing": "kneser"}, "choose one of"),
     ],
 )
 def test_bad_arguments_are_named(tokens, order, options, says):

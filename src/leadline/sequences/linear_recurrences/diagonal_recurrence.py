@@ -46,7 +46,7 @@ def linear_recurrence(
 
 
 def log_space_recurrence(
-    log_gates: Float[Array | np.ndarray, "t ..."], log_inputs: Float[Array | np.ndarray, "t ..."]
+    log_gates: Float[Array | np.ndarray, "t ..."], log_inputs: Float[Array | np.ndarray, "s ..."]
 ) -> Float[Array, "t ..."]:
     """log z_t of z_t = a_t z_{t-1} + b_t with z_0 = 0, from log a_t and log b_t: for positive gates and inputs alone.
 

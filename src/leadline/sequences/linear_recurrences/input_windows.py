@@ -33,7 +33,7 @@ def window_matrix(
 
 def recover_window(
     eigenvalues: Num[Array | np.ndarray, " m"],
-    state: Num[Array | np.ndarray, " m"],
+    state: Num[Array | np.ndarray, " k"],
     length: int,
     weights: Num[Array | np.ndarray, " m"] | None = None,
 ) -> RecoveredWindow:

@@ -24,7 +24,7 @@ class RecurrenceStability(NamedTuple):
 
 def recurrence_stability(
     transition: Num[Array | np.ndarray, "m m"],
-    inputs: Num[Array | np.ndarray, "m n"] | None = None,
+    inputs: Num[Array | np.ndarray, "k n"] | None = None,
     *,
     tolerance: float = 1e-7,
 ) -> RecurrenceStability:

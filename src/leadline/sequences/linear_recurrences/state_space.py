@@ -27,7 +27,7 @@ class LinearStateSpace(eqx.Module):
     """
 
     transition: Inexact[Array, "m m"]
-    inputs: Inexact[Array, "m n"]
+    inputs: Inexact[Array, "k n"]
     readout: Inexact[Array, "p m"] | None = None
     head: Callable[[Array], Array] | None = None
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 
 from leadline.data import generator
 
 Smoothing = Literal["witten-bell", "add-k", "none"]
-Tokens = Int[Array | np.ndarray, " n"] | Sequence[int]
+Tokens = Num[Array | np.ndarray, " n"] | Sequence[int]
 
 
 class _Contexts(NamedTuple):

@@ -121,7 +121,7 @@ def generic_diagonalisability(
         other = sequences.diagonalise(sequences.perturbed_jordan_block(8, 1e-4)).condition
         yield reference(other, 3162.28, "m = 8, ε = 1e-4: condition", digits=6)
     turn = np.linspace(0, 2 * np.pi, 200)
-    ring = {f"radius ε^{{1/{size}}} = {radius:.2g}": (radius * np.cos(turn), radius * np.sin(turn))}
+    ring = {f"radius ε^(1/{size}) = {radius:.2g}": (radius * np.cos(turn), radius * np.sin(turn))}
     points = {"eigenvalues": np.stack([found.eigenvalues.real, found.eigenvalues.imag], 1), "ε = 0": np.zeros((1, 2))}
     title = f"A corner of {corner:.0e} moves the eigenvalues of a Jordan block by {radius:.2g}"
     domain = ((-1.2 * radius, 1.2 * radius),) * 2

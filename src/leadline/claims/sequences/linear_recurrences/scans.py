@@ -63,14 +63,17 @@ def parallel_scan(key, levels: Int(1, 12) = 10, gate: Real(0.05, 0.95) = 0.5):
     title = "A scan needs log T dependent operations where the loop needs T"
     panels = [
         figure.curves(
-            word,
+            heading,
             "steps T",
             unit,
             lines=lines | {"loop": (sizes, [s - 1 for s in sizes])},
             points={f"{n}: counted": (sizes, [getattr(o, word) for o in ones.values()]) for n, ones in counted.items()},
             log="xy",
         )
-        for word, unit, lines in (("depth", "operations in a row", depths), ("work", "operations", works))
+        for word, heading, unit, lines in (
+            ("depth", "Hillis and Steele's scan is the shallowest", "operations in a row", depths),
+            ("work", "and takes the most operations", "operations", works),
+        )
     ]
     yield figure.beside(title, *panels, _tree())
 
@@ -98,10 +101,14 @@ def _underflow(gate: float):
     yield found.given(latest <= 256, "the product of the gates underflows within 256 steps")
 
 
+def _span(first: int, last: int) -> str:
+    return str(last) if first == last else f"{first}–{last}"
+
+
 def _tree():
     """Hillis and Steele's scan of eight elements."""
     nodes = [
-        (i, -2.0 * d, f"{max(i - 2**d + 2, 1)}–{i + 1}", float(i - 2**d + 1 <= 0)) for d in range(4) for i in range(8)
+        (i, -2.0 * d, _span(max(i - 2**d + 2, 1), i + 1), float(i - 2**d + 1 <= 0)) for d in range(4) for i in range(8)
     ]
     edges = [(8 * d + i, 8 * (d + 1) + i, 1.0) for d in range(3) for i in range(8)]
     edges += [(8 * d + i - 2**d, 8 * (d + 1) + i, -1.0) for d in range(3) for i in range(2**d, 8)]

@@ -53,7 +53,7 @@ def lru_universality(
     ]
     real = {n: np.linalg.cond(sequences.window_matrix(np.linspace(0.05, 0.95, n), n)) for n in lengths}
     yield at_least(real[lengths[-1]], 1e16, f"real eigenvalues 0.05 to 0.95: cond(V) at T = {lengths[-1]}").given(
-        lengths[-1] >= 16, "the window has 16 inputs or more"
+        lengths[-1] >= 24, "the window has 24 inputs or more"
     )
     ranks = [np.linalg.matrix_rank(sequences.window_matrix(turns[:m], window)) for m in (window // 2, window)]
     yield exactly(ranks, [window // 2, window], "rank of V for half as many eigenvalues as inputs, and for as many")

@@ -39,7 +39,7 @@ def encoder_decoder_rnn(
     share = {n: right[:, lengths == n].mean() for n in range(1, longest + 1)}
     learned = share[1] >= 0.5
     budget = "the training wrote half of the sequences of length 1 rightly within its budget"
-    what = f"new sequences of length 1 and 2 written without an error, after {num_steps} steps"
+    what = f"new sequences of lengths 1 and 2 written without an error, after {num_steps} steps"
     yield at_least((share[1] + share[2]) / 2, 0.9, what).given(learned, budget).as_empirical()
     one = sequences.translate(net, test.source, max_length=longest + 1, width=1)
     yield exactly(_filled(one, longest), _filled(greedy[0], longest), "texts by a beam of width 1, against greedy ones")

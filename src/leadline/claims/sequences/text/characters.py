@@ -88,7 +88,7 @@ def char_language_model(
     said = figure.plane(
         "A passage it wrote", "", "", labels=rowed, points={"": np.zeros((0, 2))}, domain=wide, axes=False
     )
-    yield figure.beside("A recurrent network falls below the n-gram lines as it reads on", drawn, said)
+    yield figure.beside("A recurrent network passes the lines of n-gram models as it reads on", drawn, said)
 
 
 def _states(network):
