@@ -4,13 +4,13 @@ import numpy as np
 
 from leadline import sequences
 from leadline.claims.scenarios.sequences.copying_networks import SYMBOLS, pairs, trained
-from leadline.evidence import Int, at_least, at_most, claim
+from leadline.evidence import Int, assume, at_least, at_most, claim
 from leadline.presentation import figure
 
 
-@claim(sources=("eth",), shows=("sequences.EncoderDecoder",), slow="three minutes", empirical=True)
+@claim(sources=("eth",), shows=("sequences.EncoderDecoder",), slow="a minute", empirical=True)
 def seq2seq_bottleneck(
-    key, small: Int(4, 32) = 8, large: Int(16, 256) = 48, longest: Int(3, 12) = 7, num_steps: Int(200, 4000) = 1000
+    key, small: Int(4, 32) = 8, large: Int(16, 256) = 48, longest: Int(3, 12) = 7, num_steps: Int(200, 4000) = 640
 ):
     r"""One state is a narrow door.
 
@@ -25,6 +25,7 @@ def seq2seq_bottleneck(
     Check: sequences of lengths 1 to the longest of six letters, copied; the length at which half are copied without an
     error, for two sizes of state, without and with attention.
     """
+    assume(2 * small <= large, "the large state has at least twice the size of the small one")
     test = pairs("copy", longest, 900, seed=8)
     lengths = (test.source > 0).sum(1)
     each = np.arange(1, longest + 1)
@@ -42,7 +43,8 @@ def seq2seq_bottleneck(
     what = f"state of {small}: bits of the longest sequence that is copied, against bits of the state"
     yield at_most(reach[small, False] * np.log2(SYMBOLS), bits, what).given(learned, budget)
     what = f"without attention: length copied half of the time, state of {large} against {small}"
-    yield at_least(reach[large, False], reach[small, False], what, strict=True).given(learned, budget)
+    grows = at_least(reach[large, False], reach[small, False], what, strict=True).given(learned, budget)
+    yield grows.given(reach[small, False] < longest, "the small state does not copy every length half of the time")
     for size in (small, large):
         what = f"state of {size}: length copied half of the time, with attention against without"
         yield at_least(reach[size, True], reach[size, False], what).given(learned, budget)

@@ -14,7 +14,7 @@ def encoder_decoder_rnn(
     task: OneOf("reversal", "copy") = "reversal",
     attention: bool = True,
     longest: Int(2, 8) = 5,
-    num_steps: Int(100, 4000) = 640,
+    num_steps: Int(300, 4000) = 640,
 ):
     r"""Encoder and decoder.
 

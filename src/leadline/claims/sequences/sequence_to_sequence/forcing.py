@@ -10,7 +10,7 @@ from leadline.evidence import Int, at_least, at_most, close, exactly, method
 from leadline.presentation import figure
 
 
-@method(sources=("sheet",), shows=("sequences.teacher_forcing", "sequences.roll_out"), slow="half a minute")
+@method(sources=("sheet",), shows=("sequences.teacher_forcing", "sequences.roll_out"), slow="a minute")
 def teacher_forcing(key, longest: Int(2, 6) = 4, num_steps: Int(200, 2000) = 600, target: Int(5, 80) = 20):
     r"""Teacher forcing.
 
@@ -69,7 +69,7 @@ def _rolled(net, sources, targets, own: bool):
     return jax.vmap(lambda x, y: sequences.roll_out(net, x, y, jnp.full(y.shape, own)))(jnp.asarray(sources), targets)
 
 
-@method(sources=("sheet",), shows=("sequences.ScheduledSampling", "sequences.decoding_exposure"), slow="half a minute")
+@method(sources=("sheet",), shows=("sequences.ScheduledSampling", "sequences.decoding_exposure"), slow="a minute")
 def scheduled_sampling(key, longest: Int(2, 6) = 4, num_steps: Int(200, 2000) = 600):
     r"""Scheduled sampling.
 

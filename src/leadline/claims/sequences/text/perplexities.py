@@ -33,7 +33,7 @@ def perplexity(key, symbols: Int(2, 100) = 27, tokens: Int(2, 60) = 30, loss: Re
     yield close(uniform.perplexity, symbols, "uniform model: perplexity, against the number of symbols", rtol=1e-12)
     certain = sequences.score_text(np.zeros(tokens), tokeniser="characters")
     yield close(certain.perplexity, 1.0, "a model that is always right and sure", rtol=1e-15)
-    chances = rng.uniform(0.05, 1.0, tokens)
+    chances = rng.uniform(0.05, 0.9, tokens)
     score = sequences.score_text(np.log(chances), tokeniser="characters")
     likelihood = float(np.prod(chances))
     right = close(score.perplexity, likelihood ** (-1 / tokens), "likelihood to the power -1/N", rtol=1e-10)
