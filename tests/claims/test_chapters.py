@@ -27,7 +27,13 @@ CURRICULUM = {
 HEAVY = {line.split()[0] for line in Path(__file__).with_name("heavy.txt").read_text().splitlines()}
 
 # An erratum that is a matter of words (a wrong citation, a promised explanation) and has nothing to compute.
-WORDS_ALONE = {"activation-comparison-at-depth", "dense-network", "deep-rnn-variants"}
+WORDS_ALONE = {
+    "activation-comparison-at-depth",
+    "deep-rnn-variants",
+    "dense-network",
+    "lru-universality",
+    "scheduled-sampling",
+}
 
 leadline.claims.load()
 

@@ -75,6 +75,25 @@ MUTATIONS = [
     ("sufficiency-gap", "sequences.memory.sufficiency_gap.linear_state_gap", with_field("best", 0.99)),
     ("kalman-smoother", "sequences.estimation.smoothing.kalman_smoother", with_field("covariances", 1.001)),
     ("steady-kalman-is-linear-rnn", "sequences.estimation.steady_state.steady_state", with_field("gain", 1.01)),
+    ("parallel-scan", "sequences.linear_recurrences.prefix_scans.prefix_scan", with_field("work", 2)),
+    (
+        "lru-universality",
+        "sequences.linear_recurrences.input_windows.window_matrix",
+        lambda right: lambda values, length, *weights: right(values, length, *weights)[:, ::-1],
+    ),
+    (
+        "generic-diagonalisability",
+        "sequences.linear_recurrences.diagonalisation.perturbed_jordan_block",
+        lambda right: lambda size, corner, *value: right(size, 2 * corner, *value),
+    ),
+    (
+        "n-gram-language-model",
+        "sequences.text.ngrams.fit_ngrams",
+        lambda right: lambda tokens, order, **options: right(tokens, order, **(options | {"smoothing": "add-k"})),
+    ),
+    ("perplexity", "sequences.text.perplexity.perplexity", scaled(1.001)),
+    ("exposure-bias", "sequences.translation.exposure.predicted_horizon", scaled(1.5)),
+    ("autoregressive-factorisation", "sequences.translation.encoder_decoder.text_log_probability", scaled(1.01)),
     (
         "convolution-discrete",
         "convolution.algebra.discrete.convolve",

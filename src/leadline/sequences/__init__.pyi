@@ -83,3 +83,48 @@ from .memory.horizons import (
 from .memory.memory_bench import memory_bench as memory_bench
 from .memory.recall_tasks import recall_task as recall_task
 from .memory.saturation import saturation as saturation, unit_values as unit_values
+from .linear_recurrences.diagonal_recurrence import (
+    linear_recurrence as linear_recurrence,
+    log_space_recurrence as log_space_recurrence,
+)
+from .linear_recurrences.diagonalisation import (
+    diagonalise as diagonalise,
+    eigenvalue_gaps as eigenvalue_gaps,
+    perturbed_jordan_block as perturbed_jordan_block,
+)
+from .linear_recurrences.evaluation import computed_by as computed_by
+from .linear_recurrences.input_windows import recover_window as recover_window, window_matrix as window_matrix
+from .linear_recurrences.prefix_scans import prefix_scan as prefix_scan
+from .linear_recurrences.stability import power_norms as power_norms, recurrence_stability as recurrence_stability
+from .linear_recurrences.state_space import LinearStateSpace as LinearStateSpace
+from .text.decoding import (
+    beam_search as beam_search,
+    greedy_decode as greedy_decode,
+    sample_decode as sample_decode,
+    truncate_to_nucleus as truncate_to_nucleus,
+)
+from .text.ngrams import NGramModel as NGramModel, fit_ngrams as fit_ngrams
+from .text.perplexity import TextScore as TextScore, perplexity as perplexity, score_text as score_text
+from .translation.encoder_decoder import (
+    EncoderDecoder as EncoderDecoder,
+    exact_matches as exact_matches,
+    text_log_probability as text_log_probability,
+    translate as translate,
+)
+from .translation.exposure import (
+    decoding_exposure as decoding_exposure,
+    forecast_exposure as forecast_exposure,
+    predicted_horizon as predicted_horizon,
+)
+from .translation.forcing import (
+    Pairs as Pairs,
+    ScheduledSampling as ScheduledSampling,
+    roll_out as roll_out,
+    teacher_forcing as teacher_forcing,
+)
+from .translation.pair_tasks import (
+    copy_pairs as copy_pairs,
+    date_pairs as date_pairs,
+    number_pairs as number_pairs,
+    number_words as number_words,
+)

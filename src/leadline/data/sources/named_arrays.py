@@ -133,9 +133,19 @@ def _read_nifti(files: list[Path]) -> NamedArrays:
     return NamedArrays({"values": values.reshape(shape, order="F"), "spacing": spacing})
 
 
+def _read_texts(files: list[Path]) -> NamedArrays:
+    parts = [_read_text([file])["text"].tobytes().strip() for file in files]
+    return NamedArrays({"text": np.frombuffer(b"\n".join(parts), np.uint8)})
+
+
 def text_file(name: str) -> Layout:
     """A text in UTF-8."""
     return Layout((name,), _read_text)
+
+
+def joined_texts(names: tuple[str, ...]) -> Layout:
+    """Texts in UTF-8, one file each, as one text with a line between them."""
+    return Layout(names, _read_texts)
 
 
 def array_layout(name: str) -> Layout:

@@ -1,1 +1,2 @@
 """Set-ups of the chapter on sequences."""
+"""Texts, and networks that read and write sequences."""

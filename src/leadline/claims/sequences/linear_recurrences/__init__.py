@@ -1,3 +1,3 @@
 """Linear recurrences."""
 
-MODULES = ("minimal_units", "diagonal_units")
+MODULES = ("state_spaces", "scans", "minimal_units", "diagonal_units", "diagonal_forms", "stability", "universality")

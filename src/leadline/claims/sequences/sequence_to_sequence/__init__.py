@@ -1,0 +1,3 @@
+"""Sequence to sequence."""
+
+MODULES = ("factorisation", "encoder_decoders", "feedback", "forcing", "exposure", "bottleneck")

@@ -1,0 +1,3 @@
+"""Text."""
+
+MODULES = ("perplexities", "ngrams", "characters")
