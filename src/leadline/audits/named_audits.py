@@ -9,7 +9,7 @@ from leadline.evidence import Finding, run_entry
 from leadline.evidence.registry import Entry
 
 from .atlas_audit import atlas_trials
-from .memory.memory_audit import memory_trials
+from .sequences.memory_audit import memory_trials
 from .noise_audit import image_trials, noise_trials
 from .path_audit import path_trials
 from .rate_audit import rate_trials
@@ -33,11 +33,14 @@ AUDITS: dict[str, Trials] = {
     "regularisers": regulariser_trials,
     "symmetry": symmetry_trials,
     "kalman-floor": kalman_floor_trials,
-}
-LONG = ("regularisers", "symmetry", "kalman-floor")  # audits whose trials take minutes, and say meanwhile what they do
     "memory": memory_trials,
 }
-LONG = ("regularisers", "symmetry", "memory")  # audits whose trials take minutes, and say meanwhile what they do
+LONG = (
+    "regularisers",
+    "symmetry",
+    "kalman-floor",
+    "memory",
+)  # audits whose trials take minutes, and say meanwhile what they do
 
 
 def audit(
@@ -52,9 +55,8 @@ def audit(
     "double-descent": random features of the digits through p = n, and the ridge that removes the peak. "regularisers":
     a network on digits with wrong labels, with every common regulariser. "symmetry": digits at quarter turns, with the
     symmetry built in, taught by turned copies, or left out. "kalman-floor": trained recurrent networks against the
-    least error there is, that of the Kalman filter. Long trials tell `say` what they are at.
-    symmetry built in, taught by turned copies, or left out. "memory": seven kinds of recurrent cells on digits read
-    pixel by pixel. Long trials tell `say` what they are at.
+    least error there is, that of the Kalman filter. "memory": seven kinds of recurrent cells on digits read pixel by
+    pixel. Long trials tell `say` what they are at.
     """
     import jax
 

@@ -12,19 +12,6 @@ from .cells.mingru import MinGRU as MinGRU
 from .cells.sequence_network import SequenceNetwork as SequenceNetwork
 from .cells.stack import ResidualBlock as ResidualBlock, Stack as Stack
 from .delayed_recall import fit_recall as fit_recall
-from .learning.sequence_losses import (
-    SequenceObjective as SequenceObjective,
-    Sequences as Sequences,
-    next_tokens as next_tokens,
-)
-from .learning.toy_tasks import (
-    adding_bits as adding_bits,
-    associative_recall as associative_recall,
-    marked_value as marked_value,
-    running_parity as running_parity,
-    shifted_bits as shifted_bits,
-)
-from .learning.unrolling import Unrolled as Unrolled, last_state as last_state, unroll as unroll
 from .estimation.filtering import KalmanFilter as KalmanFilter, kalman_filter as kalman_filter
 from .estimation.joint_distribution import joint_distribution as joint_distribution
 from .estimation.learned_estimators import (
@@ -44,7 +31,6 @@ from .estimation.state_space import (
 )
 from .estimation.steady_state import riccati_path as riccati_path, steady_state as steady_state
 from .estimation.whiteness import ljung_box as ljung_box
-from .memory.sufficiency_gap import linear_state_gap as linear_state_gap, sufficiency_gap as sufficiency_gap
 from .gradients.elman_backward import elman_backward as elman_backward, elman_forward as elman_forward
 from .gradients.lag_decomposition import gradient_by_lag as gradient_by_lag
 from .gradients.orthogonal_steps import (
@@ -72,17 +58,19 @@ from .gradients.two_step_exercise import (
     two_step_adjoints as two_step_adjoints,
     two_step_loss as two_step_loss,
 )
-from .memory.horizons import (
-    context_accuracy as context_accuracy,
-    gradient_transport as gradient_transport,
-    horizon as horizon,
-    influence as influence,
-    recall_correlation as recall_correlation,
-    replaced_influence as replaced_influence,
+from .learning.sequence_losses import (
+    SequenceObjective as SequenceObjective,
+    Sequences as Sequences,
+    next_tokens as next_tokens,
 )
-from .memory.memory_bench import memory_bench as memory_bench
-from .memory.recall_tasks import recall_task as recall_task
-from .memory.saturation import saturation as saturation, unit_values as unit_values
+from .learning.toy_tasks import (
+    adding_bits as adding_bits,
+    associative_recall as associative_recall,
+    marked_value as marked_value,
+    running_parity as running_parity,
+    shifted_bits as shifted_bits,
+)
+from .learning.unrolling import Unrolled as Unrolled, last_state as last_state, unroll as unroll
 from .linear_recurrences.diagonal_recurrence import (
     linear_recurrence as linear_recurrence,
     log_space_recurrence as log_space_recurrence,
@@ -97,6 +85,18 @@ from .linear_recurrences.input_windows import recover_window as recover_window, 
 from .linear_recurrences.prefix_scans import prefix_scan as prefix_scan
 from .linear_recurrences.stability import power_norms as power_norms, recurrence_stability as recurrence_stability
 from .linear_recurrences.state_space import LinearStateSpace as LinearStateSpace
+from .memory.horizons import (
+    context_accuracy as context_accuracy,
+    gradient_transport as gradient_transport,
+    horizon as horizon,
+    influence as influence,
+    recall_correlation as recall_correlation,
+    replaced_influence as replaced_influence,
+)
+from .memory.memory_bench import memory_bench as memory_bench
+from .memory.recall_tasks import recall_task as recall_task
+from .memory.saturation import saturation as saturation, unit_values as unit_values
+from .memory.sufficiency_gap import linear_state_gap as linear_state_gap, sufficiency_gap as sufficiency_gap
 from .text.decoding import (
     beam_search as beam_search,
     greedy_decode as greedy_decode,

@@ -1,2 +1,1 @@
-"""Set-ups of the chapter on sequences."""
-"""Texts, and networks that read and write sequences."""
+"""Set-ups of the chapter on sequences: texts, and networks that read and write sequences."""

@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from leadline.audits.memory.memory_audit import memory_trials
+from leadline.audits.sequences.memory_audit import memory_trials
 from leadline.evidence import Comparison, Figure
 
 

@@ -1,1 +1,0 @@
-"""The audit of memory: seven kinds of recurrent cells on digits read pixel by pixel."""
