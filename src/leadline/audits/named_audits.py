@@ -9,13 +9,13 @@ from leadline.evidence import Finding, run_entry
 from leadline.evidence.registry import Entry
 
 from .atlas_audit import atlas_trials
-from .sequences.memory_audit import memory_trials
 from .noise_audit import image_trials, noise_trials
 from .path_audit import path_trials
 from .rate_audit import rate_trials
 from .regularisation.double_descent import double_descent_trials
 from .regularisation.regularisers import regulariser_trials
 from .sequences.kalman_floor import kalman_floor_trials
+from .sequences.memory_audit import memory_trials
 from .sloppiness_audit import sloppiness_trials
 from .symmetry.symmetry_audit import symmetry_trials
 from .trial import trial
