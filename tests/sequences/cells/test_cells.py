@@ -165,11 +165,7 @@ def test_eigenvalues_of_a_ring_lie_in_it_and_saturation_is_said():
     ("call", "words"),
     [
         (lambda: run(CELLS["gru"], XS[:, :2]), r"shape \(7, 2\) for a cell with 3 inputs"),
-        (lambda: run(CELLS["gru"], XS, mask=MASK[:3]), "mask of shape"),
         (lambda: run(CELLS["gru"], XS, parallel=True), "not linear in its state"),
-        (lambda: GRU(3, 4, gate="open", key=KEYS[0]), "gate='open'"),
-        (lambda: LSTM(3, 4, squash="relu", key=KEYS[0]), "squash='relu'"),
-        (lambda: LightGRU(3, 4, gate_activation="tanh", key=KEYS[0]), "gate_activation='tanh'"),
         (lambda: LRU(3, 4, r_min=0.9, r_max=0.5, key=KEYS[0]), "ring 0.9 to 0.5"),
         (lambda: Elman(0, 4, key=KEYS[0]), "must be positive"),
         (lambda: Stack(()), "no cells"),

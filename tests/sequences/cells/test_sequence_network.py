@@ -64,7 +64,6 @@ def test_fit_trains_padded_sequences_and_fit_many_several_seeds():
         (lambda: sequence_network("grru", 2, 4, 3, key=KEY), "no cell called 'grru'"),
         (lambda: sequence_network("gru", 2, 4, 3, depth=0, key=KEY), "depth=0"),
         (lambda: sequence_network("lru", 2, 4, 3, bidirectional=True, key=KEY), "one direction"),
-        (lambda: SequenceNetwork(GRU(2, 4, key=KEY), 1, reading="first", key=KEY), "reading='first'"),
         (lambda: SequenceNetwork(GRU(2, 4, key=KEY), 1, vocabulary=3, encoder=jnp.tanh, key=KEY), "give one of them"),
         (lambda: sequence_network("gru", 2, 4, 3, reading="mean", key=KEY).predict(jnp.ones(4)), "mean over time"),
     ],
