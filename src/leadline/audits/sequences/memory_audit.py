@@ -11,6 +11,7 @@ from leadline.presentation import figure
 
 EPOCHS = 60
 ROWS = 48  # test digits whose gradients are followed
+FOLLOWED = 6  # of them, whose products of Jacobians are formed
 Say = Callable[[str], None]
 KINDS = ("logistic", "tanh", "ReLU", "GRU", "LSTM", "minGRU", "LRU")
 
@@ -71,7 +72,7 @@ def horizons(key: PRNGKeyArray, say: Say, epochs: int, kinds: tuple[str, ...]) -
         with np.errstate(divide="ignore"):
             influence = np.log(sequences.influence(_applied, net, rows))
         seen[kind] = np.median(influence, axis=0) - np.median(influence, axis=0)[1]
-        products = [sequences.jacobian_product_norms(net.update, net.init(), x, (lag,))[0] for x in rows[:12]]
+        products = [sequences.jacobian_product_norms(net.update, net.init(), x, (lag,))[0] for x in rows[:FOLLOWED]]
         norms[kind] = float(np.median(products))
         told[kind] = sequences.horizon(np.exp(curves[kind] - curves[kind][1]))
     if {"logistic", "ReLU"} <= set(norms):
@@ -96,7 +97,7 @@ def horizons(key: PRNGKeyArray, say: Say, epochs: int, kinds: tuple[str, ...]) -
     )
     names = {k: float(np.exp(v)) for k, v in norms.items()}
     title = "Norm of the Jacobian from pixel 14 to pixel 64: " + ", ".join(f"{k} {v:.2g}" for k, v in names.items())
-    yield figure.categories(title, "cell", "median norm over 12 digits", points={"norm": names}, log=True)
+    yield figure.categories(title, "cell", f"median norm over {FOLLOWED} digits", points={"norm": names}, log=True)
 
 
 def gates(key: PRNGKeyArray, say: Say, epochs: int, kinds: tuple[str, ...]) -> Iterator[Comparison | Figure]:

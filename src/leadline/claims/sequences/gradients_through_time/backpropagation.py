@@ -115,14 +115,17 @@ def _unrolled(terms):
     """The two-step graph with the adjoints on its nodes."""
     nodes = [
         (0, 0, "x₁", 0.1),
-        (1, 1, f"a₁: {terms['a1']:.2g}", 0.3),
-        (2, 2, f"h₁: {terms['h1']:.2g}", 0.3),
+        (1, 1, "a₁", 0.3),
+        (2, 2, "h₁", 0.3),
         (3, 0, "x₂", 0.1),
-        (4, 1, f"a₂: {terms['a2']:.2g}", 0.3),
-        (5, 2, f"ŷ₂: {terms['e2']:.2g}", 0.6),
+        (4, 1, "a₂", 0.3),
+        (5, 2, "ŷ₂", 0.6),
     ]
     edges = [(0, 1, 1.0), (1, 2, 1.0), (2, 4, 1.0), (3, 4, 1.0), (4, 5, 1.0)]
-    return figure.graph("Adjoints on the graph of two steps, the loss at the second", nodes=nodes, edges=edges)
+    back = ", ".join(
+        f"{name} {terms[term]:.2g}" for name, term in (("ŷ₂", "e2"), ("a₂", "a2"), ("h₁", "h1"), ("a₁", "a1"))
+    )
+    return figure.graph(f"Adjoints, back from the loss at the second step: {back}", nodes=nodes, edges=edges)
 
 
 @claim(sources=("sheet", "eth"), shows=("sequences.state_jacobians",))

@@ -16,7 +16,7 @@ def _clipped(rule, v):
 
 @method(sources=("penn",))
 def gradient_clipping(
-    key, dim: Int(2, 50) = 10, limit: Real(0.1, 5.0) = 1.0, step_size: Real(0.02, 0.5) = 0.1, steps: Int(20, 80) = 50
+    key, dim: Int(2, 50) = 10, limit: Real(0.1, 5.0) = 1.0, step_size: Real(0.01, 0.5) = 0.02, steps: Int(20, 80) = 50
 ):
     r"""Gradient clipping.
 

@@ -31,7 +31,7 @@ def vanishing_gradient_bound(
     steps: Int(20, 200) = 100,
     drive: Real(0.0, 3.0) = 1.0,
 ):
-    r"""Gradients vanish where $\sigma_1(U) < 1/\alpha$.
+    r"""The bound by which gradients vanish.
 
     With α the largest slope of φ, the gradient over k steps is at most $(\alpha \sigma_1(U))^k$: it vanishes
     exponentially where the product is below 1, strictly. The condition is sufficient, not necessary; it is about the
