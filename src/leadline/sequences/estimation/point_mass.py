@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Real
 
 from .simulation import noise_called
@@ -46,14 +47,15 @@ def point_mass_filter(
             f"point_mass_filter got a state of {len(model.A)} and observations of {len(model.C)} numbers; give a "
             "scalar model."
         )
-    grid = jnp.asarray(grid, model.A.dtype)
-    gaps = np.diff(np.asarray(grid, float))
+    gaps = np.ones(2) if isinstance(grid, Tracer) else np.diff(np.asarray(grid, float))
     if len(grid) < 3 or gaps[0] <= 0 or np.abs(gaps - gaps[0]).max() > 1e-3 * gaps[0]:
         raise ValueError("point_mass_filter got a grid that is not even and rising; give one such as linspace makes.")
-    if float(model.Q[0, 0]) <= 0 or float(model.R[0, 0]) <= 0:
+    if not isinstance(model.Q, Tracer) and min(np.asarray(model.Q).item(), np.asarray(model.R).item()) <= 0:
         raise ValueError("point_mass_filter got Q or R of 0, whose densities no grid holds; give both above 0.")
     log_density = noise_called("point_mass_filter", noise).log_density if isinstance(noise, str) else noise
-    return _filtered(model, as_observations("point_mass_filter", model, xs), grid, log_density)
+    return _filtered(
+        model, as_observations("point_mass_filter", model, xs), jnp.asarray(grid, model.A.dtype), log_density
+    )
 
 
 def _normal(z: Float[Array, "..."], variance: Float[Array, ""]) -> Float[Array, "..."]:
