@@ -30,6 +30,7 @@ def test_the_datasets_are_listed_as_documented(leadline, no_network):
     assert (code, err) == (0, "")
     assert [(r["name"], r["train"], r["test"], r["shape"]) for r in record if r["kind"] == "images"] == [
         ("digits", 1297, 500, [8, 8]),
+        ("mnist-1d", 4000, 1000, [40, 1]),
         ("mnist", 60000, 10000, [28, 28]),
         ("fashion-mnist", 60000, 10000, [28, 28]),
         ("cifar10", 50000, 10000, [32, 32, 3]),
@@ -70,7 +71,7 @@ def test_what_cannot_be_had_is_one_sentence_that_says_what_to_do(leadline, no_ne
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["minst"], "There is no dataset 'minst'; did you mean mnist?"),
+        (["minst"], "There is no dataset 'minst'; did you mean mnist or mnist-1d?"),
         (["--path", "here"], "--path needs the name of the one dataset that is there"),
         (["mnist", "--path", "/no/such/place"], "/no/such/place does not exist"),
         (["digits", "--path", "/tmp"], "digits, which is bundled"),

@@ -85,7 +85,7 @@ def log_singular_values(
         before = total
     cuts = np.flatnonzero(np.diff(total) < -_APART) + 1
     groups = np.split(np.arange(len(total)), cuts)
-    return np.sort(np.concatenate([_of_block(triangles, total, g[0], g[-1] + 1) for g in groups]))[::-1]
+    return np.sort(np.concatenate([_of_block(triangles, total, int(g[0]), int(g[-1]) + 1) for g in groups]))[::-1]
 
 
 def _of_block(triangles: list[np.ndarray], total: np.ndarray, begin: int, end: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The one interface of everything that summarises a past in a state, and its run over a sequence."""
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -28,6 +28,7 @@ class Cell(eqx.Module):
 
     input_size: eqx.AbstractVar[int]
     output_size: eqx.AbstractVar[int]
+    takes_missing: ClassVar[bool] = False  #: whether NaN in an input is a number that was not observed
 
     @abc.abstractmethod
     def init(self) -> PyTree:
@@ -106,7 +107,7 @@ def run(
     if mask is not None and mask.shape != xs.shape[:1]:
         raise ValueError(f"run got a mask of shape {mask.shape} for {len(xs)} steps; give one truth value a step.")
     require_axes("run", None, xs=xs)
-    require_numbers("run", xs=xs, state=state)
+    require_numbers("run", state=state, **({} if cell.takes_missing else {"xs": xs}))
     return cell.course(xs, cell.init() if state is None else state, mask, reverse, parallel)
 
 

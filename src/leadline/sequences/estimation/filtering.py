@@ -1,6 +1,6 @@
 """The Kalman filter: the exact posterior of the state of a linear-Gaussian model, observation by observation."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,7 @@ class KalmanFilter(Cell):
     """
 
     model: LinearGaussian
+    takes_missing: ClassVar[bool] = True
 
     @property
     def input_size(self) -> int:  # type: ignore[override]

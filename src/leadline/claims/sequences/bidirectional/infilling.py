@@ -19,7 +19,7 @@ def future_context_infilling(key, choices: Int(2, 6) = 3, farthest: Int(1, 20) =
 
     Where the missing word is fixed by a word that comes later, a model that reads forwards cannot do better than the
     Bayes rate given what came before: 1/c with c equally likely words. One that reads both ways can be perfect. So it
-    is with labels y_t = x_{t+1}.
+    is with labels $y_t = x_{t+1}$.
 
     Assumes: for the bidirectional network, that training reached its end within the budget.
 

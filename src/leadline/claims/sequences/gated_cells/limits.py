@@ -63,7 +63,7 @@ def _forced(cell, reset, update):
 def lstm_contains_reset_free_gru(key, units: Int(1, 12) = 5, inputs: Int(1, 6) = 3, steps: Int(1, 60) = 30):
     r"""The LSTM contains the GRU without its reset gate.
 
-    An LSTM that shows c as it is (no tanh), with f = 1 − i and o = 1, is the GRU with r = 1: W_f = −W_i makes f and i
+    An LSTM that shows c as it is (no tanh), with f = 1 − i and o = 1, is the GRU with r = 1: $W_f = -W_i$ makes f and i
     add up to 1. The reset gate has no counterpart in an LSTM, and there the inclusion ends.
 
     $$c_t = (1 - i) \odot c_{t-1} + i \odot \tanh(W_g [x_t; h_{t-1}]), \quad h_t = c_t$$

@@ -33,7 +33,7 @@ def lru(
     $$\zeta_t = \lambda \odot \zeta_{t-1} + \gamma \odot C x_t, \quad \lambda = e^{-e^{\nu} + i\varphi}, \quad \gamma =
     \sqrt{1 - |\lambda|^2}, \qquad y_t = x_t + \mathrm{MLP}(\mathrm{Re}(G \zeta_t) + D x_t)$$
 
-    Check: The polar form; loop against scan, of the unit and of its residual block; means of |ζ_T|² over 4000 paths,
+    Check: The polar form; loop against scan, of the unit and of its residual block; means of $|\zeta_T|^2$ over 4000 paths,
     against the closed form at T; 10⁴ random updates of ν and φ, and of λ itself; the areas of the start.
     """
     rng = data.generator(key)

@@ -27,7 +27,7 @@ def deep_rnn_variants(
     r"""Depth in recurrent networks: stacks and deep transitions.
 
     In a stack the states of one layer are the inputs of the next, at the same step, and the output is that of the top;
-    of a gated cell with two parts, only h passes upwards, not c. So z_{t,l} depends on x_1, ..., x_t and on nothing
+    of a gated cell with two parts, only h passes upwards, not c. So $z_{t,l}$ depends on $x_1, \dots, x_t$ and on nothing
     later, in every layer. In a deep transition the map from one state to the next has k layers, and the way of a
     gradient over T steps has kT.
 

@@ -26,7 +26,7 @@ def initial_state_choice(key, top: Real(0.5, 1.5) = 0.9, units: Int(2, 24) = 16,
 
     $$\left\| \frac{\partial z_t}{\partial z_0} \right\|_2 \le (\alpha\, \sigma_1(U))^t$$
 
-    Assumes: for the part on losses, ασ₁ < 1, and sequences longer than t* with (ασ₁)^{t*} < 10⁻³.
+    Assumes: for the part on losses, ασ₁ < 1, and sequences longer than t* with $(\alpha\sigma_1)^{t^*} < 10^{-3}$.
 
     Check: Jacobians of a tanh network (α = 1) with random inputs; mean squared errors at each step of networks that
     give the sum of the last three inputs, read out by least squares from states that begin at zeros.

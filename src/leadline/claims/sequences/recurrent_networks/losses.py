@@ -21,7 +21,7 @@ LEARNT = 0.99
 def sequence_heads_and_loss(key, sequences_: Int(2, 12) = 6, longest: Int(2, 20) = 9):
     r"""Heads and losses of sequences.
 
-    A head at every step labels the steps, or predicts the next token, y_t = x_{t+1}; a head on the last state labels
+    A head at every step labels the steps, or predicts the next token, $y_t = x_{t+1}$; a head on the last state labels
     the sequence. The loss is the mean over steps, or that of the last one. Sequences of several lengths are padded to
     one: the loss is then divided by the number of steps that count, and padding has no part in it, nor a gradient.
 
