@@ -33,8 +33,8 @@ def lru(
     $$\zeta_t = \lambda \odot \zeta_{t-1} + \gamma \odot C x_t, \quad \lambda = e^{-e^{\nu} + i\varphi}, \quad \gamma =
     \sqrt{1 - |\lambda|^2}, \qquad y_t = x_t + \mathrm{MLP}(\mathrm{Re}(G \zeta_t) + D x_t)$$
 
-    Check: The polar form; loop against scan, of the unit and of its residual block; means of $|\zeta_T|^2$ over 4000 paths,
-    against the closed form at T; 10⁴ random updates of ν and φ, and of λ itself; the areas of the start.
+    Check: The polar form; loop against scan, of the unit and of its residual block; means of $|\zeta_T|^2$ over 4000
+    paths, against the closed form at T; 10⁴ random updates of ν and φ, and of λ itself; the areas of the start.
     """
     rng = data.generator(key)
     cell = sequences.LRU(3, units, r_min=r_min, r_max=r_max, key=key)
