@@ -24,8 +24,8 @@ def elman_rnn(
     r"""The simple recurrent network of Elman.
 
     The state $z_t$ is a function of the state before and of the input, the output a function of the state, and all
-    steps share their weights: U of m × m, V of m × n and W of q × m numbers, whatever the length T of the sequence. Any other
-    map F of state and input, any G of the state, will do in their place.
+    steps share their weights: U of m × m, V of m × n and W of q × m numbers, whatever the length T of the sequence. Any
+    other map F of state and input, any G of the state, will do in their place.
 
     $$z_t = \varphi(U z_{t-1} + V x_t + b), \qquad \hat y_t = \psi(W z_t + c), \qquad z_0 = 0$$
 

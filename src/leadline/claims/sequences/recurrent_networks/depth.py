@@ -28,8 +28,8 @@ def deep_rnn_variants(
 
     In a stack the states of one layer are the inputs of the next, at the same step, and the output is that of the top;
     of a gated cell with two parts, only h passes upwards, not c. So $z_{t,l}$ depends on $x_1, \dots, x_t$ and on
-    nothing later, in every layer. In a deep transition the map from one state to the next has k layers, and the way of a
-    gradient over T steps has kT.
+    nothing later, in every layer. In a deep transition the map from one state to the next has k layers, and the way of
+    a gradient over T steps has kT.
 
     $$z_{t,l} = \varphi(U_l z_{t-1,l} + V_l z_{t,l-1}), \quad z_{t,0} = x_t$$
 
