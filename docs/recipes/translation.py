@@ -57,7 +57,7 @@ def main(task: str, epochs: int) -> None:
     took = time.perf_counter() - begun
     longest = pairs.target.shape[1]
     for width in (None, 4):
-        written = sequences.translate(run.model, pairs.source[new], max_length=longest, width=width)
+        written = sequences.translate_sequences(run.model, pairs.source[new], max_length=longest, width=width)
         share = sequences.exact_matches(written, pairs.target[new]).mean()
         name = "greedily" if width is None else f"by a beam of {width}"
         print(f"{task}: {share:.4f} of {len(new)} new texts without an error, {name}; {took:.0f} s of training")

@@ -11,7 +11,7 @@ from leadline import sequences
 from leadline.evidence import BadInput
 from leadline.studies import as_subject
 from leadline.studies.instruments.memory import INSTRUMENT, interpret
-from leadline.studies.measurements.memory_measures import measure_memory
+from leadline.studies.measurements.recurrent.memory_measures import measure_memory
 from tests.studies.small_subjects import linear_subject
 
 KEY = jax.random.key(0)

@@ -109,7 +109,7 @@ from .translation.encoder_decoder import (
     EncoderDecoder as EncoderDecoder,
     exact_matches as exact_matches,
     text_log_probability as text_log_probability,
-    translate as translate,
+    translate_sequences as translate_sequences,
 )
 from .translation.exposure import (
     decoding_exposure as decoding_exposure,
@@ -122,9 +122,4 @@ from .translation.forcing import (
     roll_out as roll_out,
     teacher_forcing as teacher_forcing,
 )
-from .translation.pair_tasks import (
-    copy_pairs as copy_pairs,
-    date_pairs as date_pairs,
-    number_pairs as number_pairs,
-    number_words as number_words,
-)
+from .translation.pair_tasks import copy_pairs as copy_pairs, date_pairs as date_pairs, number_pairs as number_pairs

@@ -14,8 +14,8 @@ from leadline.stochastic.noise.streamed_gradients import StreamedNoise
 from leadline.tangent.averaged_kernels import AveragedKernels
 
 from .budget import PassCosts
-from .measurements.memory_measures import Loops, loops_of
 from .measurements.mode_measures import ModalSubject, modal_subject
+from .measurements.recurrent.memory_measures import Loops, loops_of
 from .subject import Rows, Subject
 
 LANCZOS_PRODUCTS = 64  # of a short run

@@ -210,7 +210,7 @@ def _check_outputs(subject: Subject) -> None:
             f"The network does not give the outputs of {subject.train.count} training rows: {reason(error)}."
         ) from None
     if not np.isfinite(scores).all():
-        from .measurements.memory_measures import overflow_of
+        from .measurements.recurrent.memory_measures import overflow_of
 
         row = int(np.argwhere(~np.isfinite(scores))[0][0])
         raise BadInput(

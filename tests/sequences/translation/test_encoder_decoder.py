@@ -14,7 +14,7 @@ from leadline.sequences import (
     roll_out,
     teacher_forcing,
     text_log_probability,
-    translate,
+    translate_sequences,
 )
 
 SOURCES = np.array([[1, 2, 3], [3, 0, 0]])
@@ -33,13 +33,13 @@ def test_padding_of_the_source_changes_nothing(net):
 
 def test_the_score_of_what_is_written_is_its_log_probability(net):
     for options in ({}, {"width": 3}, {"temperature": 1.0, "key": jax.random.key(1)}):
-        written = translate(net, SOURCES, max_length=4, **options)
+        written = translate_sequences(net, SOURCES, max_length=4, **options)
         logs = text_log_probability(net, jnp.asarray(SOURCES), jnp.asarray(written.tokens))
         np.testing.assert_allclose(written.log_probability, logs, atol=1e-12)
 
 
 def test_own_outputs_that_are_true_change_nothing(net):
-    written = translate(net, SOURCES, max_length=4).tokens
+    written = translate_sequences(net, SOURCES, max_length=4).tokens
     found = decoding_exposure(net, Pairs(SOURCES, written))
     np.testing.assert_allclose(np.nan_to_num(found.free), np.nan_to_num(found.forced), atol=1e-14)
 
@@ -66,7 +66,7 @@ def test_attention_is_on_the_source_alone(net):
 
 
 def test_a_longer_text_is_no_match():
-    written = translate(EncoderDecoder(4, 3, 5, key=jax.random.key(2)), SOURCES, max_length=3)
+    written = translate_sequences(EncoderDecoder(4, 3, 5, key=jax.random.key(2)), SOURCES, max_length=3)
     longer = np.concatenate([np.where(written.tokens == 0, 1, written.tokens), np.ones((2, 1), int)], 1)
     assert not exact_matches(written, longer).any()
     assert exact_matches(written, np.pad(written.tokens, ((0, 0), (0, 2)))[:, :3]).all() or (written.tokens != 0).all()
@@ -74,9 +74,9 @@ def test_a_longer_text_is_no_match():
 
 def test_bad_arguments_are_named(net):
     with pytest.raises(ValueError, match="give one of them"):
-        translate(net, SOURCES, max_length=2, width=2, temperature=1.0)
+        translate_sequences(net, SOURCES, max_length=2, width=2, temperature=1.0)
     with pytest.raises(ValueError, match="no key"):
-        translate(net, SOURCES, max_length=2, temperature=1.0)
+        translate_sequences(net, SOURCES, max_length=2, temperature=1.0)
     with pytest.raises(ValueError, match="2 or more"):
         EncoderDecoder(1, 3, 4, key=jax.random.key(0))
     with pytest.raises(ValueError, match="no cell"):

@@ -81,7 +81,8 @@ def both_directions(key: PRNGKeyArray, say: Say, num_steps: int) -> Iterator[Com
     errors = {}
     for name, units, both in (("forward", 2 * UNITS // 2, False), ("both directions", UNITS // 2, True)):
         say(f"GRU, {name}, {num_steps} steps")
-        net = trained_tracker("gru", units, num_steps, both=both, **SMOOTHED)
+        a, Q, R = (SMOOTHED[name] for name in "aQR")
+        net = trained_tracker("gru", units, num_steps, both=both, a=a, Q=Q, R=R)
         said = sequences.estimates_of(net, drawn.observations)
         grade = sequences.grade_estimates(said, drawn.states, best[name], floors[name])
         errors[name] = float(grade.errors.mean())

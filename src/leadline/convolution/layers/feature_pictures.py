@@ -54,8 +54,9 @@ def top_patches(
     at = flat[order, channel].argmax(2)
     places = np.stack(np.unravel_index(at, maps.shape[2:]), axis=-1)
     field = receptive_field(net.layers[: layer + 1])
-    padded = np.pad(images, ((0, 0), (field.size, field.size), (field.size, field.size)))
-    patches = np.empty((*order.shape, field.size, field.size), images.dtype)
+    side = int(field.size)
+    padded = np.pad(images, ((0, 0), (side, side), (side, side)))
+    patches = np.empty((*order.shape, side, side), images.dtype)
     for index in np.ndindex(order.shape):
         top, left = (field.size + field.box(int(p))[0] for p in places[index])
         patches[index] = padded[order[index], top : top + field.size, left : left + field.size]

@@ -75,4 +75,4 @@ def window_cells(
     for side in shape:
         pooled_side(side, window, stride)
     cells = windows(np.arange(prod(shape)).reshape(1, *shape), (window, window), stride=stride)[0]
-    return np.moveaxis(cells.reshape(window**2, *cells.shape[2:]), 0, -1)
+    return np.moveaxis(np.asarray(cells).reshape(window**2, *cells.shape[2:]), 0, -1)

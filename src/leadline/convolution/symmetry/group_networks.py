@@ -56,9 +56,9 @@ class GroupNetwork(eqx.Module):
         first, *keys, last = jax.random.split(key, len(channels) + 1)
         options = {"group": group, "wrap": wrap, "dtype": dtype}
         self.layers = [
-            LiftingConvolution(image_channels, channels[0], kernel, key=first, **options),
+            LiftingConvolution(image_channels, channels[0], kernel, key=first, **options),  # pyright: ignore[reportCallIssue] - its base draws them
             *(
-                GroupConvolution(before, after, kernel, key=k, **options)
+                GroupConvolution(before, after, kernel, key=k, **options)  # pyright: ignore[reportCallIssue]
                 for before, after, k in zip(channels[:-1], channels[1:], keys, strict=True)
             ),
         ]

@@ -70,9 +70,9 @@ def log_singular_values(
     triangles = [np.asarray(factor, np.float64) for factor in factors]
     if not triangles:
         raise ValueError("log_singular_values got no factors; give at least one square matrix.")
-    before = None
+    before, total = None, np.zeros(len(triangles[0]))
     for _ in range(sweeps):
-        basis, found, total = None, [], 0.0
+        basis, found, total = None, [], np.zeros(len(triangles[0]))
         for factor in triangles:
             basis, r = np.linalg.qr(_moved(factor, basis))
             found.append(r.T)

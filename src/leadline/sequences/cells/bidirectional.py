@@ -32,11 +32,11 @@ class Bidirectional(Cell):
         self.forward, self.backward = forward, backward
 
     @property
-    def input_size(self) -> int:  # type: ignore[override]
+    def input_size(self) -> int:
         return self.forward.input_size
 
     @property
-    def output_size(self) -> int:  # type: ignore[override]
+    def output_size(self) -> int:
         return self.forward.output_size + self.backward.output_size
 
     def init(self) -> tuple[PyTree, PyTree]:

@@ -111,13 +111,13 @@ def run(
     return cell.course(xs, cell.init() if state is None else state, mask, reverse, parallel)
 
 
-def valid_steps(lengths: Int[Array, "..."] | int, steps: int) -> Bool[Array, "... steps"]:
-    """The masks of sequences of these lengths, padded at their ends to `steps`.
+def valid_steps(lengths: Int[Array, "..."] | int, length: int) -> Bool[Array, "... length"]:
+    """The masks of sequences of these lengths, padded at their ends to `length`.
 
     >>> valid_steps(jnp.array([1, 3]), 3).astype(int).tolist()
     [[1, 0, 0], [1, 1, 1]]
     """
-    return jnp.arange(steps) < jnp.asarray(lengths)[..., None]
+    return jnp.arange(length) < jnp.asarray(lengths)[..., None]
 
 
 def held(values: PyTree, start: PyTree, mask: Bool[Array, " T"] | None, reverse: bool = False) -> PyTree:

@@ -41,11 +41,11 @@ class Stack(Cell):
         self.cells = tuple(cells)
 
     @property
-    def input_size(self) -> int:  # type: ignore[override]
+    def input_size(self) -> int:
         return self.cells[0].input_size
 
     @property
-    def output_size(self) -> int:  # type: ignore[override]
+    def output_size(self) -> int:
         return self.cells[-1].output_size
 
     def init(self) -> tuple[PyTree, ...]:
@@ -115,11 +115,11 @@ class ResidualBlock(Cell):
         self.mixer = MLP((width, expansion * width, width), "gelu", init="lecun", dtype=kind, key=key)
 
     @property
-    def input_size(self) -> int:  # type: ignore[override]
+    def input_size(self) -> int:
         return self.cell.input_size
 
     @property
-    def output_size(self) -> int:  # type: ignore[override]
+    def output_size(self) -> int:
         return self.cell.output_size
 
     def init(self) -> BlockState:

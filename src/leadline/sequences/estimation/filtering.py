@@ -30,11 +30,11 @@ class KalmanFilter(Cell):
     takes_missing: ClassVar[bool] = True
 
     @property
-    def input_size(self) -> int:  # type: ignore[override]
+    def input_size(self) -> int:
         return len(self.model.C)
 
     @property
-    def output_size(self) -> int:  # type: ignore[override]
+    def output_size(self) -> int:
         return len(self.model.A)
 
     def init(self) -> Belief:

@@ -124,4 +124,5 @@ def _extent(sequences: PyTree, window: int) -> tuple[int, int]:
         raise ValueError(f"The sequences have the first axes {sorted(shapes)}; give arrays (n, T, ...) of one n and T.")
     if window < 1:
         raise ValueError(f"A window of {window} steps is none; give 1 or more.")
-    return next(iter(shapes))
+    rows, steps = next(iter(shapes))
+    return rows, steps

@@ -15,28 +15,28 @@ class LabelledBits(NamedTuple):
     asked: Bool[Array, "rows T"]
 
 
-def shifted_bits(rows: int, steps: int, delay: int, *, key: PRNGKeyArray) -> LabelledBits:
+def shifted_bits(rows: int, length: int, delay: int, *, key: PRNGKeyArray) -> LabelledBits:
     """The label of step t is the bit of step t - delay; the first `delay` steps have none.
 
     >>> x, y, asked = shifted_bits(2, 6, 2, key=jax.random.key(0))
     >>> bool((y[:, 2:] == (x[:, :-2, 0] > 0)).all()), asked[0].tolist()
     (True, [False, False, True, True, True, True])
     """
-    if not 0 <= delay < steps:
-        raise ValueError(f"shifted_bits got a delay of {delay} for {steps} steps; give 0 to {steps - 1}.")
-    bits = jax.random.bernoulli(key, 0.5, (rows, steps))
-    asked = jnp.broadcast_to(jnp.arange(steps) >= delay, bits.shape)
+    if not 0 <= delay < length:
+        raise ValueError(f"shifted_bits got a delay of {delay} for {length} steps; give 0 to {length - 1}.")
+    bits = jax.random.bernoulli(key, 0.5, (rows, length))
+    asked = jnp.broadcast_to(jnp.arange(length) >= delay, bits.shape)
     return LabelledBits(_signs(bits), jnp.roll(bits, delay, axis=1).astype(int) * asked, asked)
 
 
-def running_parity(rows: int, steps: int, *, key: PRNGKeyArray) -> LabelledBits:
+def running_parity(rows: int, length: int, *, key: PRNGKeyArray) -> LabelledBits:
     """The label of step t is the parity of the bits up to t: no linear function of them, and none of the last few.
 
     >>> x, y, _ = running_parity(1, 4, key=jax.random.key(0))
     >>> bool((y[0] == jnp.cumsum(x[0, :, 0] > 0) % 2).all())
     True
     """
-    bits = jax.random.bernoulli(key, 0.5, (rows, steps))
+    bits = jax.random.bernoulli(key, 0.5, (rows, length))
     return LabelledBits(_signs(bits), jnp.cumsum(bits, axis=1) % 2, jnp.ones_like(bits))
 
 
@@ -47,7 +47,7 @@ class MarkedValue(NamedTuple):
     values: Float[Array, " rows"]
 
 
-def marked_value(rows: int, steps: int, *, key: PRNGKeyArray) -> MarkedValue:
+def marked_value(rows: int, length: int, *, key: PRNGKeyArray) -> MarkedValue:
     """Selective copying of one value: what is to be kept is known from the input alone, and lies anywhere.
 
     The best linear function of all inputs has the mean squared error 1 - 1/T: the wanted product of value and mark is
@@ -58,8 +58,8 @@ def marked_value(rows: int, steps: int, *, key: PRNGKeyArray) -> MarkedValue:
     True
     """
     key_values, key_marks = jax.random.split(key)
-    values = _signs(jax.random.bernoulli(key_values, 0.5, (rows, steps)))
-    marks = jax.nn.one_hot(jax.random.randint(key_marks, (rows,), 0, steps), steps, dtype=values.dtype)[..., None]
+    values = _signs(jax.random.bernoulli(key_values, 0.5, (rows, length)))
+    marks = jax.nn.one_hot(jax.random.randint(key_marks, (rows,), 0, length), length, dtype=values.dtype)[..., None]
     return MarkedValue(jnp.concatenate([values, marks], -1), (values * marks).sum((1, 2)))
 
 
@@ -70,7 +70,7 @@ class LabelledSequences(NamedTuple):
     labels: Int[Array, " rows"]
 
 
-def adding_bits(rows: int, steps: int, *, key: PRNGKeyArray) -> LabelledSequences:
+def adding_bits(rows: int, length: int, *, key: PRNGKeyArray) -> LabelledSequences:
     """How many of the two marked bits are 1: the first among the first tenth of the steps, the other at the end.
 
     A form with labels of the adding problem of Hochreiter and Schmidhuber (1997); bits are ±1, a mark is 1.
@@ -79,12 +79,12 @@ def adding_bits(rows: int, steps: int, *, key: PRNGKeyArray) -> LabelledSequence
     >>> bool((y == ((x[..., 0] > 0) * x[..., 1]).sum(1)).all()), x[..., 1].sum(1).tolist()
     (True, [2.0, 2.0, 2.0, 2.0])
     """
-    if steps < 2:
-        raise ValueError(f"adding_bits got {steps} steps; give at least 2, one for each marked bit.")
+    if length < 2:
+        raise ValueError(f"adding_bits got {length} steps; give at least 2, one for each marked bit.")
     key_bits, key_mark = jax.random.split(key)
-    bits = jax.random.bernoulli(key_bits, 0.5, (rows, steps))
-    first = jax.random.randint(key_mark, (rows,), 0, max(1, steps // 10))
-    marks = (jax.nn.one_hot(first, steps) + jax.nn.one_hot(steps - 1, steps))[..., None]
+    bits = jax.random.bernoulli(key_bits, 0.5, (rows, length))
+    first = jax.random.randint(key_mark, (rows,), 0, max(1, length // 10))
+    marks = (jax.nn.one_hot(first, length) + jax.nn.one_hot(length - 1, length))[..., None]
     return LabelledSequences(
         jnp.concatenate([_signs(bits), marks.astype(float)], -1), (bits * (marks[..., 0] > 0)).sum(1)
     )

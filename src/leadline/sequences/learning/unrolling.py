@@ -41,12 +41,12 @@ class Unrolled(eqx.Module):
         return Course(states, last)
 
 
-def unroll(cell: Cell, steps: int) -> Unrolled:
-    """The feedforward network of `steps` layers that a cell is on so many inputs, with the weights no longer tied."""
-    if steps < 1:
-        raise ValueError(f"unroll got {steps} steps; give 1 or more.")
+def unroll(cell: Cell, length: int) -> Unrolled:
+    """The feedforward network of `length` layers that a cell is on so many inputs, with the weights no longer tied."""
+    if length < 1:
+        raise ValueError(f"unroll got {length} steps; give 1 or more.")
     arrays, rest = eqx.partition(cell, eqx.is_inexact_array)
-    copies = jax.tree.map(lambda a: jnp.broadcast_to(a, (steps, *a.shape)), arrays)
+    copies = jax.tree.map(lambda a: jnp.broadcast_to(a, (length, *a.shape)), arrays)
     return Unrolled(eqx.combine(copies, rest))
 
 

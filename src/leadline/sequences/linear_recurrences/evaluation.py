@@ -21,12 +21,15 @@ class ComputedBy(Cell):
     cell: LinearCell
     by: Way = eqx.field(static=True)
 
+    def __init__(self, cell: LinearCell, by: Way):
+        self.cell, self.by = cell, by
+
     @property
-    def input_size(self) -> int:  # type: ignore[override]
+    def input_size(self) -> int:
         return self.cell.input_size
 
     @property
-    def output_size(self) -> int:  # type: ignore[override]
+    def output_size(self) -> int:
         return self.cell.output_size
 
     def init(self) -> Inexact[Array, " m"]:

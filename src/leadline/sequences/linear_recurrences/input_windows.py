@@ -51,5 +51,5 @@ def recover_window(
     matrix, target = window_matrix(eigenvalues, length, weights), np.asarray(state, complex)
     if target.shape != (len(matrix),):
         raise ValueError(f"The state has shape {target.shape} for {len(matrix)} eigenvalues; give one number for each.")
-    both = np.concatenate([matrix.real, matrix.imag]), np.concatenate([target.real, target.imag])
+    both = [np.concatenate([np.real(part), np.imag(part)]) for part in (matrix, target)]
     return RecoveredWindow(np.linalg.lstsq(*both, rcond=None)[0], float(np.linalg.cond(matrix)))

@@ -77,7 +77,7 @@ def memory_bench(
         if overflow < 3:
             raise ValueError(f"The state is no longer finite at step {overflow}; there is no memory to measure.")
         inputs = inputs[:, : overflow - 1]
-    if loss is None:
+    if loss is None or targets is None:
         loss, targets = _half_square, jnp.zeros(len(inputs))
     moved = gradient_transport(model, inputs, targets, loss)
     seen = influence(_Last(model), None, inputs) if jnp.issubdtype(inputs.dtype, jnp.floating) else None

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, PyTree
 
-from leadline.networks.dissection.squashing_units import with_squashed
+from leadline.networks.dissection.loops.squashing_units import with_squashed
 
 from ..gradients.state_vectors import Step, state_vectors, trajectory
 
@@ -56,7 +56,7 @@ def saturation(values: Float[Array | np.ndarray, "..."], kind: str) -> Saturatio
         float(low.mean()),
         float(high.mean()),
         low.all(axis=(0, 1)) | high.all(axis=(0, 1)),
-        np.ptp(values, axis=(0, 1)) == 0,
+        np.asarray(np.ptp(values, axis=(0, 1)) == 0),
         values.mean(axis=(0, 1)),
     )
 

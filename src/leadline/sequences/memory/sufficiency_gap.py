@@ -137,6 +137,6 @@ def _residual_network(
     batch = min(64, cut)
     options = {"epochs": epochs, "batch": batch, "loss": "squared", "optimiser": optax.adam(1e-2), "key": key}
     run = fit(network, train, validation=check, **options)
-    outputs = np.asarray(jax.vmap(run.best)(rows[0]), float)
+    outputs = np.asarray(jax.vmap(run.best)(jnp.asarray(rows[0])), float)
     before, after = ((check[1] - guess) ** 2 for guess in (0.0, outputs[seen[cut:]]))
     return outputs * size if after.sum() < before.sum() else np.zeros_like(left)

@@ -155,7 +155,7 @@ def _encoded(model: EncoderDecoder, sources: Int[Array, "rows S"]) -> tuple[Memo
     return memory, memory.last
 
 
-def translate(
+def translate_sequences(
     model: EncoderDecoder,
     sources: Int[Array | np.ndarray, "rows S"],
     *,
@@ -167,12 +167,12 @@ def translate(
     """What the model writes for each source: greedily, by beam search of a `width`, or drawn at a `temperature`.
 
     >>> net = EncoderDecoder(5, 7, 8, key=jax.random.key(0))
-    >>> found = translate(net, np.array([[1, 2, 0], [4, 3, 1]]), max_length=6, width=4)
+    >>> found = translate_sequences(net, np.array([[1, 2, 0], [4, 3, 1]]), max_length=6, width=4)
     >>> found.tokens.shape[0], bool((found.log_probability < 0).all())
     (2, True)
     """
     if width is not None and temperature is not None:
-        raise ValueError("translate got a width and a temperature; give one of them.")
+        raise ValueError("translate_sequences got a width and a temperature; give one of them.")
     begun = _encoded(model, jnp.asarray(sources))
     start, step = np.zeros(len(sources), np.int64), decoder_step(model)
     if width is not None:
@@ -181,7 +181,7 @@ def translate(
     if temperature is None:
         return greedy_decode(step, begun, start, max_length=max_length, end=END)
     if key is None:
-        raise ValueError("translate draws at a temperature and got no key; pass key=jax.random.key(seed).")
+        raise ValueError("translate_sequences draws at a temperature and got no key; pass key=jax.random.key(seed).")
     return sample_decode(step, begun, start, max_length=max_length, end=END, temperature=temperature, key=key)
 
 
@@ -195,4 +195,4 @@ def exact_matches(written: Decoded, targets: Int[Array | np.ndarray, "rows T"]) 
     length = max(wanted.shape[1], found.shape[1]) + 1
     wanted, found = (np.pad(a, ((0, 0), (0, length - a.shape[1])), constant_values=-1) for a in (wanted, found))
     counts = np.asarray(target_mask(jnp.asarray(wanted)))
-    return np.where(counts, wanted == found, True).all(1)
+    return np.asarray(~counts | (wanted == found)).all(axis=1)

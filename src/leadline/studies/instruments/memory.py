@@ -8,7 +8,7 @@ from leadline.evidence import Comparison, Figure, at_most, mean
 from leadline.presentation import figure
 
 from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
-from ..measurements.memory_measures import Measured, measure_memory
+from ..measurements.recurrent.memory_measures import Measured, measure_memory
 from ..subject import Subject
 
 SATURATED = 0.9  # of a layer's values beyond its limits: it hardly moves any more

@@ -44,11 +44,16 @@ def bidirectional_rnn(
     times = list(range(1, steps + 1))
     panels = [
         figure.heatmap(
-            name, "input of step s", "output of step t", values=np.log10(np.where(size > 0, size, np.nan)), xs=times,
-            ys=times, colour="log₁₀ ‖∂y/∂x‖",
+            name,
+            "input of step s",
+            "output of step t",
+            values=np.log10(np.where(size > 0, size, np.nan)),
+            xs=times,
+            ys=times,
+            colour="log₁₀ ‖∂y/∂x‖",
         )
         for name, size in zip(("forwards", "both directions"), sizes, strict=True)
-    ]  # fmt: skip
+    ]
     yield figure.beside("Forwards, outputs see a triangle of inputs; in both directions, the square", *panels)
 
 

@@ -34,9 +34,14 @@ def future_context_infilling(key, choices: Int(2, 6) = 3, farthest: Int(1, 20) =
             "gru", 8, units, choices, vocabulary=2 * choices + 1, bidirectional=both, dtype=jnp.float32, key=keys[2]
         )
         run = training.fit(
-            net, train[0], objective=sequences.SequenceObjective(), optimiser=optax.adam(0.01), epochs=EPOCHS, batch=32,
+            net,
+            train[0],
+            objective=sequences.SequenceObjective(),
+            optimiser=optax.adam(0.01),
+            epochs=EPOCHS,
+            batch=32,
             key=keys[2],
-        )  # fmt: skip
+        )
         guesses = jax.vmap(run.model)(new[0].inputs).argmax(-1)
         right[name] = np.asarray(((guesses == new[0].targets) & new[0].asked).any(1))
     what = f"share of blanks that a forward network fills in rightly, against 1/{choices}"

@@ -101,7 +101,7 @@ def _rules(step_size, limit):
     return {
         "unclipped": optax.sgd(step_size),
         "by norm": optax.chain(optax.clip_by_global_norm(limit), optax.sgd(step_size)),
-        "printed form": _always(step_size, limit),
+        "always rescaled": _always(step_size, limit),
     }
 
 

@@ -102,7 +102,12 @@ def _trained(key):
     bits = sequences.shifted_bits(ROWS, LENGTH, DELAY, key=keys[2])
     task = sequences.Sequences(jnp.asarray(bits.inputs, jnp.float32), bits.labels, asked=bits.asked)
     run = training.fit(
-        net, task, objective=sequences.SequenceObjective(), optimiser=optax.adam(0.01), epochs=EPOCHS, batch=32,
+        net,
+        task,
+        objective=sequences.SequenceObjective(),
+        optimiser=optax.adam(0.01),
+        epochs=EPOCHS,
+        batch=32,
         key=keys[3],
-    )  # fmt: skip
+    )
     return np.asarray(cell.eigenvalues()), np.asarray(run.model.cell.eigenvalues())

@@ -77,9 +77,14 @@ def _trained(name, units, steps, key):
     net = sequences.SequenceNetwork(cell, 1, reading="last", key=keys[1])
     task = sequences.marked_value(ROWS, steps, key=keys[2])
     run = training.fit(
-        net, (_single(task.inputs), _single(task.values)), loss="squared", optimiser=optax.adam(0.03), epochs=EPOCHS,
-        batch=64, key=keys[0],
-    )  # fmt: skip
+        net,
+        (_single(task.inputs), _single(task.values)),
+        loss="squared",
+        optimiser=optax.adam(0.03),
+        epochs=EPOCHS,
+        batch=64,
+        key=keys[0],
+    )
     return run.model
 
 
@@ -98,7 +103,9 @@ def _gates(cell, xs, right):
         f"a fixed recurrence {right['lru']:.1%}"
     )
     return figure.curves(
-        title, "step", "value",
+        title,
+        "step",
+        "value",
         lines={"share kept, s": (times, keep[:, unit])},
         points={"mark": (times, marks.astype(float)), "input": (times, np.asarray(xs)[:, 0])},
-    )  # fmt: skip
+    )

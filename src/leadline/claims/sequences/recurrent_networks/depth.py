@@ -72,11 +72,16 @@ def deep_rnn_variants(
     yield from _two_time_scales(key)
     panels = [
         figure.heatmap(
-            f"layer {i + 1}", "input of step s", "state of step t", values=np.log10(np.where(past, s, np.nan)),
-            xs=list(lags), ys=list(lags), colour="log₁₀ ‖∂z/∂x‖",
+            f"layer {i + 1}",
+            "input of step s",
+            "state of step t",
+            values=np.log10(np.where(past, s, np.nan)),
+            xs=list(lags),
+            ys=list(lags),
+            colour="log₁₀ ‖∂z/∂x‖",
         )
         for i, s in enumerate(sizes)
-    ]  # fmt: skip
+    ]
     yield figure.beside("Each state depends on all inputs so far and on none that come later", *panels, columns=2)
 
 
@@ -104,9 +109,14 @@ def _two_time_scales(key):
         counts.append(networks.parameter_count(net))
         (x, y), (new_x, new_y) = (_signal(rows, roots, k) for rows, k in ((ROWS, keys[1]), (NEW, keys[2])))
         run = training.fit(
-            net, sequences.Sequences(x, y), objective=sequences.SequenceObjective("squared"), epochs=EPOCHS, batch=32,
-            optimiser=optax.adam(0.005), key=keys[3],
-        )  # fmt: skip
+            net,
+            sequences.Sequences(x, y),
+            objective=sequences.SequenceObjective("squared"),
+            epochs=EPOCHS,
+            batch=32,
+            optimiser=optax.adam(0.005),
+            key=keys[3],
+        )
         errors[layers] = np.asarray((jax.vmap(run.model)(new_x)[:, -1, 0] - new_y[:, -1]) ** 2, float)
         states = jax.vmap(lambda xs, cell=run.model.cell: sequences.run(cell, xs).states)(new_x[:200])
         times[layers] = [_correlation_time(np.asarray(s)) for s in (states if layers > 1 else [states])]
@@ -119,15 +129,19 @@ def _two_time_scales(key):
     yield figure.beside(
         "Stacks of one size on a signal with two time scales",
         figure.categories(
-            "error at the end", "stack", "mean squared error",
+            "error at the end",
+            "stack",
+            "mean squared error",
             points={"trained": {names[k]: _interval(v) for k, v in errors.items()}},
             rules={"Bayes error": ("y", float(floor))},
         ),
         figure.categories(
-            "how long states last", "layer, from below", "correlation time (steps)",
+            "how long states last",
+            "layer, from below",
+            "correlation time (steps)",
             points={names[k]: {f"layer {i + 1}": t for i, t in enumerate(v)} for k, v in times.items()},
         ),
-    )  # fmt: skip
+    )
 
 
 def _signal(rows, roots, key):

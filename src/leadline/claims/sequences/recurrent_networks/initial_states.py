@@ -53,14 +53,20 @@ def initial_state_choice(key, top: Real(0.5, 1.5) = 0.9, units: Int(2, 24) = 16,
     yield figure.beside(
         "The choice of the first state is felt for the first steps",
         figure.curves(
-            "influence of the first state", "step t", "‖∂z_t/∂z_0‖₂", lines={"(ασ₁)ᵗ": (times, bound)},
-            points={"measured": (times, norms)}, log="y",
+            "influence of the first state",
+            "step t",
+            "‖∂z_t/∂z_0‖₂",
+            lines={"(ασ₁)ᵗ": (times, bound)},
+            points={"measured": (times, norms)},
+            log="y",
         ),
         figure.curves(
-            "loss by position", "step t", "mean squared error",
+            "loss by position",
+            "step t",
+            "mean squared error",
             lines={name: (times, of.mean(0)) for name, of in losses.items()},
         ),
-    )  # fmt: skip
+    )
 
 
 def _losses(cell, keys, steps):

@@ -78,9 +78,15 @@ def _learnt(key):
     net = sequences.sequence_network("gru", 1, UNITS, len(TASKS), key=keys[0], dtype=jnp.float32)
     train, new = (_tasks(k) for k in keys[1:3])
     run = training.fit(
-        net, train, objective=_three_heads, optimiser=optax.adam(0.02), epochs=EPOCHS, batch=64, validation=new,
+        net,
+        train,
+        objective=_three_heads,
+        optimiser=optax.adam(0.02),
+        epochs=EPOCHS,
+        batch=64,
+        validation=new,
         key=keys[3],
-    )  # fmt: skip
+    )
     return {name: run.history[f"validation_{name}"] for name in TASKS}
 
 

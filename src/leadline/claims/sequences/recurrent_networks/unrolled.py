@@ -71,9 +71,13 @@ def weight_tying_is_unrolling(
     of_step = np.sqrt(sum((np.asarray(leaf).reshape(steps, -1) ** 2).sum(1) for leaf in jax.tree.leaves(of_copies)))
     title = "What each step adds to the gradient of the shared weights, for a loss at the last step"
     yield figure.curves(
-        title, "step t", "norm of the gradient of copy t", lines={"adjoints by hand": (times, norms)},
-        points={"copies": (times, of_step)}, log="y",
-    )  # fmt: skip
+        title,
+        "step t",
+        "norm of the gradient of copy t",
+        lines={"adjoints by hand": (times, norms)},
+        points={"copies": (times, of_step)},
+        log="y",
+    )
 
 
 def _flat(tree):

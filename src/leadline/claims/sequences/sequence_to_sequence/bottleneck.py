@@ -33,7 +33,7 @@ def seq2seq_bottleneck(
     for size in (small, large):
         for attention in (False, True):
             fitted = trained("copy", longest=longest, size=size, attention=attention, num_steps=num_steps, seeds=1)
-            found = sequences.translate(fitted.networks[0], test.source, max_length=longest + 1)
+            found = sequences.translate_sequences(fitted.networks[0], test.source, max_length=longest + 1)
             right = sequences.exact_matches(found, test.target)
             shares[size, attention] = np.array([right[lengths == n].mean() for n in each])
     reach = {which: _half(share) for which, share in shares.items()}

@@ -8,7 +8,7 @@ from leadline.evidence import Int, OneOf, at_least, close, exactly, model
 from leadline.presentation import figure
 
 
-@model(sources=("eth", "sheet"), shows=("sequences.EncoderDecoder", "sequences.translate"), slow="20 seconds")
+@model(sources=("eth", "sheet"), shows=("sequences.EncoderDecoder", "sequences.translate_sequences"), slow="20 seconds")
 def encoder_decoder_rnn(
     key,
     task: OneOf("reversal", "copy") = "reversal",
@@ -33,7 +33,7 @@ def encoder_decoder_rnn(
     fitted = trained(task, longest=longest, attention=attention, num_steps=num_steps)
     test = pairs(task, longest, 600, seed=5)
     net = fitted.networks[0]
-    greedy = [sequences.translate(n, test.source, max_length=longest + 1) for n in fitted.networks]
+    greedy = [sequences.translate_sequences(n, test.source, max_length=longest + 1) for n in fitted.networks]
     right = np.stack([sequences.exact_matches(found, test.target) for found in greedy])
     lengths = (test.source > 0).sum(1)
     share = {n: right[:, lengths == n].mean() for n in range(1, longest + 1)}
@@ -41,11 +41,11 @@ def encoder_decoder_rnn(
     budget = "the training wrote half of the sequences of length 1 rightly within its budget"
     what = f"new sequences of lengths 1 and 2 written without an error, after {num_steps} steps"
     yield at_least((share[1] + share[2]) / 2, 0.9, what).given(learned, budget).as_empirical()
-    one = sequences.translate(net, test.source, max_length=longest + 1, width=1)
+    one = sequences.translate_sequences(net, test.source, max_length=longest + 1, width=1)
     yield exactly(_filled(one, longest), _filled(greedy[0], longest), "texts by a beam of width 1, against greedy ones")
     yield close(one.log_probability, greedy[0].log_probability, "their log-probabilities", atol=1e-5)
     some = test.source[:60]
-    beam = sequences.translate(net, some, max_length=longest + 1, width=4)
+    beam = sequences.translate_sequences(net, some, max_length=longest + 1, width=4)
     gain = beam.log_probability - greedy[0].log_probability[:60]
     yield at_least(gain.mean(), 0.0, "beam of width 4: mean gain in log-probability", atol=1e-6).as_empirical()
     yield from _exhaustive(net, test.source[:3])
@@ -72,7 +72,7 @@ def _exhaustive(net, sources):
     for row, source in enumerate(sources):
         every = np.repeat(source[None], len(texts), 0)
         logs = np.asarray(sequences.text_log_probability(net, every, texts))
-        wide = sequences.translate(net, source[None], max_length=2, width=symbols)
+        wide = sequences.translate_sequences(net, source[None], max_length=2, width=symbols)
         text = np.pad(wide.tokens[0], (0, 2 - wide.tokens.shape[1]))
         what = f"source {row + 1}: best text of at most two symbols by a wide beam, against all of them"
         yield exactly(text, texts[logs.argmax()], what)

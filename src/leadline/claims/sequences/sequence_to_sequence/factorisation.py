@@ -45,7 +45,7 @@ def autoregressive_factorisation(key, letters: Int(1, 3) = 2, longest: Int(2, 5)
     first = np.exp(np.asarray(net.log_probabilities(jnp.asarray(source), jnp.ones(1, int))))[0]
     yield close(by_length[1:].sum(), first[1:].sum(), "all that do not end at once, against one step", atol=1e-12)
     rows = np.repeat(source[None], 3000, 0)
-    drawn = sequences.translate(net, rows, max_length=longest, temperature=1.0, key=key).tokens
+    drawn = sequences.translate_sequences(net, rows, max_length=longest, temperature=1.0, key=key).tokens
     drawn = np.pad(drawn, ((0, 0), (0, longest - drawn.shape[1])))
     counts = [(drawn == text).all(1).sum() for text in texts]
     yield counts_as(counts, chances / chances.sum(), "texts drawn symbol by symbol, against their probabilities")

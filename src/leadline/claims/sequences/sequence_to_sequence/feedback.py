@@ -40,7 +40,9 @@ def output_feedback(key, length: Int(2, 10) = 6, num_steps: Int(300, 1000) = 400
         what = f"{name} links: loss of a sequence of {length}, nats"
         yield at_least(total, floor, what, rtol=1e-4)
         yield at_most(total, 1.01 * floor, f"{what}, within 1% of its floor").as_empirical()
-        drawn = sequences.translate(net, np.ones((2000, 1), int), max_length=2, temperature=1.0, key=key).tokens
+        drawn = sequences.translate_sequences(
+            net, np.ones((2000, 1), int), max_length=2, temperature=1.0, key=key
+        ).tokens
         shared[feedback] = _mutual_information(drawn)
     yield at_most(shared[False], 0.005, "without links: information of the second symbol on the first, nats")
     what = "with links: information of the second symbol on the first, nats"

@@ -27,7 +27,7 @@ def teacher_forcing(key, longest: Int(2, 6) = 4, num_steps: Int(200, 2000) = 600
     """
     net = sequences.EncoderDecoder(7, 7, 12, attention=True, key=key)
     sources = pairs("reversal", longest, 8, seed=1).source
-    written = sequences.translate(net, sources, max_length=6).tokens
+    written = sequences.translate_sequences(net, sources, max_length=6).tokens
     forced, free = (_rolled(net, sources, written, own) for own in (False, True))
     counts = np.cumsum(written == 0, 1) - (written == 0) == 0  # up to the end; after it own outputs go on
     what = "the model's own texts: what it is fed freely, against the truth"

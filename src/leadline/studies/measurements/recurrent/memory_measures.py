@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline._messages import reason
-from leadline.networks.dissection.recurrences import Recurrence, RecurrentNetwork, recurrent_network
+from leadline.networks.dissection.loops.recurrences import Recurrence, RecurrentNetwork, recurrent_network
 from leadline.sequences.gradients.state_jacobians import lyapunov_exponents, state_jacobians
 from leadline.sequences.gradients.state_vectors import overflow_step
 from leadline.sequences.memory.horizons import context_accuracy, horizon, influence, replaced_influence
 from leadline.sequences.memory.saturation import saturation
 
-from ..intake.positions import counting
-from ..subject import Rows, Subject
+from ...intake.positions import counting
+from ...subject import Rows, Subject
 
 ROWS = 64  # on which gradients and influences are measured
 FOLLOWED = 8  # rows whose Jacobians are multiplied
@@ -216,40 +216,40 @@ class _Timed(eqx.Module):
         return self.apply(params, inputs.reshape(len(inputs), *self.shape))
 
 
-def _timed(subject: Subject, rows: Rows, steps: int) -> np.ndarray | None:
+def _timed(subject: Subject, rows: Rows, length: int) -> np.ndarray | None:
     """Inputs as (n, T, ...), where their numbers can be cut into so many steps."""
     size = int(np.prod(subject.input_shape))
-    if subject.input_shape[:1] == (steps,):
+    if subject.input_shape[:1] == (length,):
         return np.asarray(rows.inputs)
-    return np.asarray(rows.inputs).reshape(rows.count, steps, -1) if size % steps == 0 else None
+    return np.asarray(rows.inputs).reshape(rows.count, length, -1) if size % length == 0 else None
 
 
-def _influence(subject: Subject, timed: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
+def _influence(subject: Subject, timed: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
     apply = _Timed(subject.apply, subject.input_shape)
     if subject.integer_inputs:
-        lags = _some_lags(steps - 1, first=0)
+        lags = _some_lags(length - 1, first=0)
         found = replaced_influence(apply, subject.params, timed, lags)
     else:
-        lags = np.arange(steps)
+        lags = np.arange(length)
         found = influence(apply, subject.params, timed)
     with np.errstate(divide="ignore"):
         return lags, np.log(found)
 
 
 def _context(
-    subject: Subject, timed: np.ndarray | None, rows: Rows, steps: int, key: Any
+    subject: Subject, timed: np.ndarray | None, rows: Rows, length: int, key: Any
 ) -> tuple[np.ndarray, np.ndarray | None, float | None]:
     nothing = np.zeros(0, int), None, None
     if timed is None or not subject.classifies:
         return nothing
     rows = (subject.train if subject.test is None else subject.test).first(4 * ROWS)
-    timed, labels = _timed(subject, rows, steps), rows.targets
+    timed, labels = _timed(subject, rows, length), rows.targets
     if subject.positions is not None:
         whole = _last(labels) == labels.shape[1] - 1
         timed, labels = timed[whole], labels[whole, -1]
     if len(labels) < 2:
         return nothing
-    lags = _some_lags(steps, first=1)
+    lags = _some_lags(length, first=1)
     apply = _Timed(subject.apply, subject.input_shape)
     found = context_accuracy(apply, subject.params, timed, labels, lags, key=key)
     return lags, found, float(np.bincount(labels).max() / len(labels))

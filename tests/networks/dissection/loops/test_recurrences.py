@@ -5,8 +5,8 @@ import pytest
 
 from leadline import sequences
 from leadline.frameworks.opening import as_apply
-from leadline.networks.dissection.recurrences import recurrent_network
-from leadline.networks.dissection.squashing_units import with_squashed
+from leadline.networks.dissection.loops.recurrences import recurrent_network
+from leadline.networks.dissection.loops.squashing_units import with_squashed
 
 
 @pytest.fixture

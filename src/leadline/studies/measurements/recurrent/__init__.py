@@ -1,0 +1,1 @@
+"""What the card of memory measures on a recurrent network."""
