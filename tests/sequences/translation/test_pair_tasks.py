@@ -6,7 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from leadline.sequences import copy_pairs, date_pairs, forecast_exposure, number_pairs, number_words, predicted_horizon
+from leadline.sequences import copy_pairs, date_pairs, forecast_exposure, number_pairs, predicted_horizon
+from leadline.sequences.translation.pair_tasks import number_words
 
 
 @pytest.mark.parametrize(

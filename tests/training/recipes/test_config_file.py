@@ -95,7 +95,7 @@ def test_a_recipe_written_out_is_read_back_the_same(kind):
         ("validation = 0.2", "validation = nan", "line 3: validation = nan is out of range; give 0 to 0.9."),
         ("[model]", "[modell]", "line 5: There is no table 'modell'; did you mean model?"),
         ('"mlp"', '"mpl"', "line 6: There is no kind 'mpl'; did you mean mlp?"),
-        ('kind = "mlp"', "", "line 5: [model] needs kind, one of mlp, residual, dense, conv, linear."),
+        ('kind = "mlp"', "", "line 5: [model] needs kind, one of mlp, residual, dense, conv, linear, recurrent."),
         ("hidden", "hiden", "line 7: There is no key in [model] of the kind mlp 'hiden'; did you mean hidden?"),
         ("[8]", "8.5", "line 7: hidden = 8.5 is not a whole number or a list of them."),
         ("[8]", "[8, 0]", "line 7: hidden = [8, 0] is out of range; give 1 to 65536."),
