@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from leadline._messages import unknown
 
 from ..generators.one_dimensional_digits import mnist_1d
@@ -75,7 +73,7 @@ CATALOGUE: dict[str, Description] = {
             4000,
             1000,
             _TEN_DIGITS,
-            built=lambda: {name: np.asarray(value) for name, value in mnist_1d()._asdict().items()},
+            built=lambda: files.NamedArrays(mnist_1d()._asdict()),
         ),
         Description(
             "mnist",

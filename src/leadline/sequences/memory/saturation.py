@@ -55,7 +55,7 @@ def saturation(values: Float[Array | np.ndarray, "..."], kind: str) -> Saturatio
         slopes.mean(axis=(0, 2)),
         float(low.mean()),
         float(high.mean()),
-        low.all(axis=(0, 1)) | high.all(axis=(0, 1)),
+        np.asarray(low.all(axis=(0, 1)) | high.all(axis=(0, 1))),
         np.asarray(np.ptp(values, axis=(0, 1)) == 0),
         values.mean(axis=(0, 1)),
     )

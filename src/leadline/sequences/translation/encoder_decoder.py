@@ -195,4 +195,4 @@ def exact_matches(written: Decoded, targets: Int[Array | np.ndarray, "rows T"]) 
     length = max(wanted.shape[1], found.shape[1]) + 1
     wanted, found = (np.pad(a, ((0, 0), (0, length - a.shape[1])), constant_values=-1) for a in (wanted, found))
     counts = np.asarray(target_mask(jnp.asarray(wanted)))
-    return np.asarray(~counts | (wanted == found)).all(axis=1)
+    return np.asarray((~counts | (wanted == found)).all(axis=1))
