@@ -4,17 +4,18 @@ import abc
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Inexact, Num
 
 from leadline._checks import require, require_numbers
 
 from .cell import Cell, Course
 
+Values = Num[Array | np.ndarray, "..."]
+Map = tuple[Values, Values] | Num[Array | np.ndarray, "2 ..."]  #: a and b of z -> a z + b
 
-def compose(
-    first: tuple[Inexact[Array, "..."], Inexact[Array, "..."]],
-    second: tuple[Inexact[Array, "..."], Inexact[Array, "..."]],
-) -> tuple[Inexact[Array, "..."], Inexact[Array, "..."]]:
+
+def compose(first: Map, second: Map) -> tuple[Values, Values]:
     """The map z -> a z + b that comes of one and then another: (a₁, b₁) ∘ (a₂, b₂) = (a₁a₂, a₂b₁ + b₂), associative.
 
     >>> compose((jnp.array([2.0]), jnp.array([1.0])), (jnp.array([3.0]), jnp.array([5.0])))[1].tolist()

@@ -26,7 +26,7 @@ class Noise(NamedTuple):
 POINTS, AROUND = math.sqrt(0.96), 0.2  # the two points, and the deviation of the normal noise around them
 
 
-def _two_points(key: PRNGKeyArray, shape: tuple[int, ...], dtype: type) -> Array:
+def _two_points(key: PRNGKeyArray, shape: tuple[int, ...], dtype: jax.typing.DTypeLike) -> Array:
     sign, around = jax.random.split(key)
     return POINTS * jax.random.rademacher(sign, shape, dtype) + AROUND * jax.random.normal(around, shape, dtype)
 

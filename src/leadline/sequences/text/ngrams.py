@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 from leadline.data import generator
 
 Smoothing = Literal["witten-bell", "add-k", "none"]
-Tokens = Num[Array | np.ndarray, " n"] | Sequence[int]
+Tokens = Num[Array | np.ndarray, " _"] | Sequence[int]
 
 
 class _Contexts(NamedTuple):

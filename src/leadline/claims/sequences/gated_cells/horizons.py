@@ -54,7 +54,7 @@ def gated_first_choice(key, epochs: Int(1, 40) = 12, farthest: Int(10, 120) = 60
         }
         gated = np.maximum(curves["gru"], curves["lstm"])
         what = f"{name}: accuracy at the longest lag, the better gated cell, against the simple network"
-        yield at_least(gated[-1], curves["elman"][-1] - 0.05, what)
+        yield at_least(gated[-1], curves["elman"][-1] - 0.05, what).as_empirical()
         horizon = max((int(lag) for lag, right in zip(lags, curves["lstm"], strict=True) if right >= 0.95), default=0)
         panels.append(
             figure.curves(
@@ -67,7 +67,7 @@ def gated_first_choice(key, epochs: Int(1, 40) = 12, farthest: Int(10, 120) = 60
         )
     simple, gru = (_digits(cell, key) for cell in ("elman", "gru"))
     what = f"digits as 64 pixels, accuracy after {DIGIT_EPOCHS} epochs: simple network with ReLU, against a GRU"
-    yield at_least(simple, gru, what)
+    yield at_least(simple, gru, what).as_empirical()
     yield figure.beside("How far back three cells of one size see, beside the lags that are quoted", *panels)
 
 
