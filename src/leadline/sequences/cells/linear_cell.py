@@ -49,6 +49,13 @@ class LinearCell(Cell):
     def project(self, x: Num[Array, " n"]) -> tuple[Inexact[Array, " m"], Inexact[Array, " m"]]:
         """The factor a and the summand b of the step."""
 
+    def maps(
+        self, xs: Num[Array, "T n"], mask: Bool[Array, " T"] | None
+    ) -> tuple[Inexact[Array, "T m"], Inexact[Array, "T m"]]:
+        """a and b of every step; those of a step that does not count, 1 and 0, leave the state as it is."""
+        a, b = jax.vmap(self.project)(xs)
+        return (a, b) if mask is None else (jnp.where(mask[:, None], a, 1), jnp.where(mask[:, None], b, 0))
+
     def advance(
         self, state: Inexact[Array, " m"], projected: tuple[Inexact[Array, " m"], Inexact[Array, " m"]]
     ) -> Inexact[Array, " m"]:
@@ -65,8 +72,5 @@ class LinearCell(Cell):
     ) -> Course:
         if parallel is False:
             return super().course(xs, state, mask, reverse, None)
-        a, b = jax.vmap(self.project)(xs)
-        if mask is not None:
-            a, b = jnp.where(mask[:, None], a, 1), jnp.where(mask[:, None], b, 0)
-        states = recurrence_scan(a, b, state, reverse=reverse)
+        states = recurrence_scan(*self.maps(xs, mask), state, reverse=reverse)
         return Course(states, states[0 if reverse else -1])

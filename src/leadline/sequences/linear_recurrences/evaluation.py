@@ -4,7 +4,6 @@ from typing import TypeVar
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Inexact, Num, PyTree
 
 from ..cells.cell import Cell, Course
@@ -52,10 +51,8 @@ class ComputedBy(Cell):
         reverse: bool,
         parallel: bool | None,
     ) -> Course:
-        gates, entering = jax.vmap(self.cell.project)(xs)
-        if mask is not None:
-            gates, entering = jnp.where(mask[:, None], gates, 1), jnp.where(mask[:, None], entering, 0)
-        elif isinstance(self.cell, LRU):
+        gates, entering = self.cell.maps(xs, mask)
+        if mask is None and isinstance(self.cell, LRU):
             gates = self.cell.eigenvalues()  # the same at every step, as a convolution needs
         turn = slice(None, None, -1 if reverse else 1)
         gates = gates[turn] if gates.ndim == 2 else gates
@@ -66,6 +63,7 @@ class ComputedBy(Cell):
 def computed_by(network: Network, by: Way) -> Network:
     """The network with every linear cell in it (an LRU, a minGRU) computed by a loop, a scan, a convolution, a matrix.
 
+    >>> import jax.numpy as jnp
     >>> from leadline.sequences import sequence_network
     >>> net = sequence_network("lru", 1, 8, 3, depth=2, key=jax.random.key(0))
     >>> xs = jnp.linspace(0, 1, 20)[:, None]
