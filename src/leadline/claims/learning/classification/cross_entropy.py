@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, learning
+from leadline import data, learning, optimisation
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, method, slope
 from leadline.linear_classifiers import margins
 from leadline.presentation import figure
@@ -82,7 +82,7 @@ def cross_entropy_gradient(
     yield at_least(hard[hot == 0], 0.0, "gradient at every other logit: pushed down", strict=True)
     yield close((hard / p)[hot == 0], 1 / temperature, "push on another logit over its probability", rtol=1e-9)
     start, label = jnp.asarray(z[0]), hot[0]
-    path = jax.lax.scan(lambda v, _: (v - gradient(v[None], label[None])[0], v), start, None, length=60)[1]
+    path = optimisation.gradient_path(lambda v: gradient(v[None], label[None])[0], start, 1.0, 59)
     shown = np.unique(np.append(np.argsort(-p[0])[:4], y[0]))
     names = {k: f"class {k}, the label" if k == y[0] else f"class {k}" for k in shown}
     values = {"push": {str(k): -hard[0, k] for k in range(min(classes, 12))}}
@@ -168,11 +168,11 @@ def cross_entropy_divergence(
 def _descend(rows, counts, steps):
     """Gradient descent with step 1 on the mean logistic losses of several problems; rows of zeros do not matter."""
 
-    def step(w, _):
+    def gradient(w):
         wrong = jax.nn.sigmoid(-jnp.einsum("knd,kd->kn", rows, w))
-        return w + jnp.einsum("kn,knd->kd", wrong, rows) / counts[:, None], w
+        return -jnp.einsum("kn,knd->kd", wrong, rows) / counts[:, None]
 
-    return jax.lax.scan(step, jnp.zeros((len(rows), rows.shape[2])), None, length=steps + 1)[1]
+    return optimisation.gradient_path(gradient, jnp.zeros((len(rows), rows.shape[2])), 1.0, steps)
 
 
 def _runs(times, *samples):

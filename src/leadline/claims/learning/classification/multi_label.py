@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, learning
+from leadline import data, learning, optimisation
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, method
 from leadline.presentation import figure
 
@@ -111,12 +111,11 @@ def bce_needs_negative_term(key, classes: Int(2, 10) = 4, samples: Int(200, 2000
 def _paths(start, share, rate, steps):
     """Probabilities over gradient descent on the full and on the truncated loss; labels enter by their shares."""
 
-    def step(state, _):
-        full, cut = state
-        p, q = jax.nn.sigmoid(full), jax.nn.sigmoid(cut)
-        return (full - rate * (p - share), cut + rate * share * (1 - q)), (p, q)
+    def path(loss):
+        return jax.nn.sigmoid(optimisation.gradient_path(jax.grad(loss), start, rate, steps - 1))
 
-    return jax.lax.scan(step, (start, start), None, length=steps)[1]
+    full = path(lambda z: learning.multi_label_loss(z, jnp.broadcast_to(share, z.shape)).sum())
+    return full, path(lambda z: -(share * jax.nn.log_sigmoid(z)).sum())
 
 
 def _flow(start, share, time):
@@ -230,7 +229,4 @@ def multi_hot_softmax(
 def _softmax_path(t, start):
     """Logits over gradient descent with step 1/K on −Σ t log softmax."""
 
-    def step(z, _):
-        return z - (jax.nn.softmax(z) - t / t.sum()), z
-
-    return jax.lax.scan(step, start, None, length=5000)[1]
+    return optimisation.gradient_path(jax.grad(lambda z: learning.cross_entropy(z, t)), start, 1 / t.sum(), 4999)

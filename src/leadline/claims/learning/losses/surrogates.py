@@ -5,8 +5,9 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.optimize import brentq
 
-from leadline import data, learning
+from leadline import data, learning, optimisation
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly
 from leadline.learning.risk.half_spaces import best_half_space
 from leadline.linear_classifiers import dichotomies, margins
@@ -77,11 +78,10 @@ def _descents(x, y, rate, steps):
         scaled = [card.dominates * card.value(z[:, k]).mean() for k, card in enumerate(cards)]
         return jnp.stack(scaled), learning.zero_one(z).mean(axis=0)
 
-    def step(w, _):
-        gradient, error = jax.grad(lambda w: (risks(w)[0].sum(), risks(w)[1]), has_aux=True)(w)
-        return w - rate * gradient, (error, risks(w)[0])
-
-    return jax.lax.scan(step, jnp.zeros((x.shape[1], len(SURROGATES))), None, length=steps)[1]
+    start = jnp.zeros((x.shape[1], len(SURROGATES)))
+    path = optimisation.gradient_path(jax.grad(lambda w: risks(w)[0].sum()), start, rate, steps - 1)
+    surrogate, error = jax.vmap(risks)(path)
+    return error, surrogate
 
 
 @claim(sources=("penn", "cam"))
@@ -153,11 +153,8 @@ def margin_hinge_needed(
 
 @partial(jax.jit, static_argnums=0)
 def _descend(name, rows, y, starts):
-    def step(w, _):
-        gradient = jax.grad(lambda w: learning.LOSSES[name].value(y * (w @ rows.T)).sum())(w) / rows.shape[0]
-        return w - 0.1 * gradient, None
-
-    return jax.lax.scan(step, starts, None, length=3000)[0]
+    gradient = jax.grad(lambda w: learning.LOSSES[name].value(y * (w @ rows.T)).sum() / rows.shape[0])
+    return optimisation.gradient_path(gradient, starts, 0.1, 3000)[-1]
 
 
 def _thin(best, rows, y, margin):
@@ -168,12 +165,8 @@ def _thin(best, rows, y, margin):
         c, s = np.cos(angle), np.sin(angle)
         return np.array([c * w1 - s * w2, s * w1 + c * w2, best.bias])
 
-    low, high = 0.0, np.pi  # half a turn and one of the classes is wrong
-    for _ in range(200):
-        middle = (low + high) / 2
-        left = (y * (rows @ turned(middle))).min() / length
-        low, high = (middle, high) if left > margin else (low, middle)
-    return turned(low)
+    # Half a turn and one of the classes is wrong.
+    return turned(brentq(lambda angle: (y * (rows @ turned(angle))).min() / length - margin, 0.0, np.pi))
 
 
 @claim(sources=("cam", "penn"))

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, learning, training
+from leadline import data, learning, optimisation, training
 from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, mean, method
 from leadline.presentation import figure
 
@@ -213,14 +213,9 @@ def _ridge_objective(theta, x, y, gamma):
 def _descend(x, y, gamma, rate, starts, steps):
     """The Hessian, and the iterates of gradient descent from each start."""
 
-    def step(theta, _):
-        slope = jax.vmap(jax.grad(_ridge_objective), in_axes=(0, None, None, None))(theta, x, y, gamma)
-        theta = theta - rate * slope
-        return theta, theta
-
-    _, path = jax.lax.scan(step, starts, length=steps)
-    whole = jnp.concatenate([starts[None], path])  # (steps + 1, starts, d)
-    return jax.hessian(_ridge_objective)(starts[0], x, y, gamma), jnp.moveaxis(whole, 1, 0)
+    gradient = jax.vmap(jax.grad(lambda theta: _ridge_objective(theta, x, y, gamma)))
+    path = optimisation.gradient_path(gradient, starts, rate, steps)  # (steps + 1, starts, d)
+    return jax.hessian(_ridge_objective)(starts[0], x, y, gamma), jnp.moveaxis(path, 1, 0)
 
 
 def _seen(x, y):

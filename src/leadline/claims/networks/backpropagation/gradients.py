@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import as_apply, data, differentiation, networks, robustness, training
+from leadline import as_apply, data, differentiation, networks, optimisation, robustness, training
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.claims.scenarios.networks.layer_pairs import pair_parameters
 from leadline.evidence import Int, OneOf, Real, at_most, claim, close, erratum, exactly, instrument, method, slope
@@ -274,20 +274,16 @@ def _branch_errors(strong, weak, target, scales, step):
     With white features the target of a branch is its projection; the error is the distance of the branch's output.
     """
     features, samples = strong.shape[1], strong.shape[0]
-    ideal = [part @ (part.T @ target) / jnp.sum(part[:, 0] ** 2) for part in (strong, weak)]
+    ideal = jnp.stack([part @ (part.T @ target) / jnp.sum(part[:, 0] ** 2) for part in (strong, weak)])
 
     def run(scale):
-        parts = (strong, scale * weak)
+        parts = jnp.stack([strong, scale * weak])  # (branch, sample, feature)
 
-        def ten(w, _):
-            def once(w, _):
-                residual = parts[0] @ w[0] + parts[1] @ w[1] - target
-                return tuple(v - step * part.T @ residual / samples for v, part in zip(w, parts, strict=True)), None
+        def loss(w):
+            return jnp.sum((jnp.einsum("bnf,bf->n", parts, w) - target) ** 2) / (2 * samples)
 
-            errors = [jnp.linalg.norm(part @ v - goal) for part, v, goal in zip(parts, w, ideal, strict=True)]
-            return jax.lax.scan(once, w, None, length=10)[0], jnp.stack(errors)
-
-        return jax.lax.scan(ten, (jnp.zeros(features),) * 2, None, length=100)[1]
+        path = optimisation.gradient_path(jax.grad(loss), jnp.zeros((2, features)), step, 990)[::10]
+        return jnp.linalg.norm(jnp.einsum("bnf,tbf->tbn", parts, path) - ideal, axis=2)
 
     return jnp.arange(100) * 10 * step, jax.vmap(run)(scales)
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from leadline import data, learning, networks
+from leadline import data, learning, networks, optimisation
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly
 from leadline.linear_classifiers import margins
 from leadline.presentation import figure
@@ -63,15 +63,10 @@ def logistic_label_conventions(
     yield close(widest.margin, margin, "widest margin through the origin", rtol=1e-6)
     direction = widest.weights / np.linalg.norm(widest.weights)
     step = 4 * len(signed) / np.linalg.norm(signed, ord=2) ** 2
-    points = jnp.asarray(signed)
-
-    def descend(theta, _):
-        theta += step * (jax.nn.sigmoid(-(points @ theta))[:, None] * points).mean(axis=0)
-        return theta, theta
-
-    _, path = jax.lax.scan(descend, jnp.zeros(dim), None, length=10**decades)
+    gradient = jax.grad(lambda theta: learning.logistic(signed @ theta).mean())
+    path = optimisation.gradient_path(gradient, jnp.zeros(dim), step, 10**decades)
     times = np.unique(np.round(np.logspace(0, decades, 6 * decades + 1)).astype(int))
-    thetas = np.asarray(path)[times - 1]
+    thetas = np.asarray(path)[times]
     norms = np.linalg.norm(thetas, axis=1)
     across = np.linalg.norm(thetas - np.outer(thetas @ direction, direction), axis=1)
     angles = np.degrees(np.arctan2(across, thetas @ direction))

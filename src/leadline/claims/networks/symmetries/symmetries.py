@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import as_apply, data, networks
+from leadline import as_apply, data, networks, training
 from leadline.claims.scenarios.networks.digit_networks import cross_entropy, digits, member, trained
 from leadline.claims.scenarios.networks.drawn_networks import drawn
 from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, erratum, exactly, instrument, slope
@@ -252,11 +252,14 @@ def gradient_orthogonal_to_symmetry(
     @eqx.filter_jit
     def descend(net, rates, x, y):
         def run(rate):
-            def step(net, _):
-                net = jax.tree.map(lambda p, g: p - rate * g, net, jax.grad(squared)(net, x, y))
-                return net, jnp.concatenate(scale_invariants(net))
-
-            return jax.lax.scan(step, net, None, length=round(time / 0.0625))[1]
+            return training.scan_steps(
+                lambda net, *_: (squared(net, x, y), None),
+                net,
+                optax.sgd(rate),
+                None,
+                num_steps=round(time / 0.0625),
+                measure=lambda seen: jnp.concatenate(scale_invariants(seen.after.parameters)),
+            ).measured
 
         return jax.vmap(run)(rates)
 

@@ -4,8 +4,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
-from leadline import data, tangent
+from leadline import data, tangent, training
 from leadline.claims.tangent.tangent_space.last_layer import on_sphere
 from leadline.evidence import Int, OneOf, Real, assume, at_least, at_most, claim, close, erratum, slope
 from leadline.presentation import figure
@@ -156,14 +157,15 @@ LOSSES = {"Huber + quadratic": _huber_plus_quadratic, "logistic": _logistic}
 def _train(net, x, y, mu, rate, loss: str, num_steps: int):
     """Along a descent: the excess loss (both losses have infimum 0), ‖∇R‖² n/excess and the ends of the spectrum."""
 
-    def step(net, _):
-        values = jnp.linalg.eigvalsh(net.tangent_kernel(x))
-        risk, gradient = eqx.filter_value_and_grad(lambda n: jnp.mean(LOSSES[loss](n(x), y, mu)))(net)
-        squared = sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient))
-        moved = jax.tree.map(lambda p, g: p - rate * g, net, gradient)
-        return moved, (risk, squared * len(y) / risk, values[0], values[-1])
+    def objective(net, *_):
+        values = jax.lax.stop_gradient(jnp.linalg.eigvalsh(net.tangent_kernel(x)))
+        return training.RowLosses(LOSSES[loss](net(x), y, mu), aux=values), None
 
-    return jax.lax.scan(step, net, None, length=num_steps)[1]
+    def measure(seen):
+        squared = optax.tree.norm(seen.gradient, squared=True)
+        return seen.loss, squared * len(y) / seen.loss, seen.rows.aux[0], seen.rows.aux[-1]
+
+    return training.scan_steps(objective, net, optax.sgd(rate), None, num_steps=num_steps, measure=measure).measured
 
 
 @claim(sources=("cam",))

@@ -6,8 +6,9 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
-from leadline import data, infinite_width
+from leadline import data, infinite_width, training
 from leadline.evidence import Int, at_least, at_most, claim, close, reference, slope
 from leadline.presentation import figure
 
@@ -83,10 +84,9 @@ def _learning_curves(steps, weight, head, x, y, step):
         return jnp.sqrt(2 / head.size) * jax.nn.relu(x @ weight.T) @ head
 
     def run(x, step, y):
-        def advance(parameters, _):
-            loss, slope = jax.value_and_grad(lambda p: 0.5 * jnp.sum((outputs(p, x) - y) ** 2))(parameters)
-            return jax.tree.map(lambda p, s: p - step * s, parameters, slope), loss
+        def loss(parameters):
+            return 0.5 * jnp.sum((outputs(parameters, x) - y) ** 2)
 
-        return jax.lax.scan(advance, (weight, head), length=steps + 1)[1]
+        return training.minimise(loss, (weight, head), optax.sgd(step), steps + 1)[1]
 
     return jax.vmap(jax.vmap(run, (None, None, 0)), (0, 0, None))(x, step, y)

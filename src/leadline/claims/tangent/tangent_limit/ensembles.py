@@ -6,8 +6,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
-from leadline import data, infinite_width, networks
+from leadline import data, infinite_width, networks, training
 from leadline.evidence import Int, OneOf, at_least, at_most, claim, distributed_as, mean
 from leadline.presentation import figure
 
@@ -88,11 +89,7 @@ def _train_all(steps, networks, x, y, grid, step):
     """Outputs on the grid and norm of the residual of each network after gradient descent on ½ Σ r²."""
 
     def train(network):
-        def advance(network, _):
-            slope = jax.grad(lambda n: 0.5 * jnp.sum((n(x) - y) ** 2))(network)
-            return jax.tree.map(lambda p, s: p - step * s, network, slope), None
-
-        end, _ = jax.lax.scan(advance, network, length=steps)
+        end, _ = training.minimise(lambda n: 0.5 * jnp.sum((n(x) - y) ** 2), network, optax.sgd(step), steps)
         return end(grid), jnp.linalg.norm(end(x) - y)
 
     return jax.vmap(train)(networks)
