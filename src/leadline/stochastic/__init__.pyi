@@ -37,7 +37,7 @@ from .runs.index_streams import draw_indices as draw_indices, index_stream as in
 from .runs.line_search_sgd import armijo_rule as armijo_rule, line_search_run as line_search_run
 from .runs.plateau import drop_on_plateau as drop_on_plateau
 from .runs.rule_runs import rule_run as rule_run
-from .runs.sgd import sgd_run as sgd_run
+from .runs.sgd import sgd_run as sgd_run, sgd_runs as sgd_runs
 from .runs.short_continuations import continue_sgd as continue_sgd
 from .runs.sign_descent import (
     bits_per_step as bits_per_step,

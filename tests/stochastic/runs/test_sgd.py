@@ -45,8 +45,19 @@ def test_runs_map_over_step_sizes():
         assert np.allclose(path, loop(x, y, np.zeros(1), np.full(8, eta), rows), atol=1e-12)
 
 
+@pytest.mark.parametrize("batch", [None, 2])
+def test_many_runs_are_each_a_run(batch):
+    six, rng = six_points(), np.random.default_rng(2)
+    rows = rng.integers(6, size=(3, 8) if batch is None else (3, 8, batch))
+    paths = stochastic.sgd_runs(six, np.ones(1), 0.3, rows, every=2)
+    for path, own in zip(paths, rows, strict=True):
+        assert np.allclose(path, stochastic.sgd_run(six, np.ones(1), 0.3, own, every=2).points, atol=1e-14)
+
+
 def test_bad_runs_are_refused():
     six = six_points()
+    with pytest.raises(ValueError, match="sgd_runs"):
+        stochastic.sgd_runs(six, np.zeros(1), 0.1, np.zeros(5, int))
     with pytest.raises(ValueError, match="every"):
         stochastic.sgd_run(six, np.zeros(1), 0.1, np.zeros(5, int), every=2)
     with pytest.raises(ValueError, match="step sizes"):

@@ -55,6 +55,26 @@ def sgd_run(
     return SGDRun(points, points[-1], indices.size)
 
 
+def sgd_runs(
+    problem: FiniteSum,
+    start: Num[Array | np.ndarray, " p"],
+    steps: float | Num[Array | np.ndarray, "..."],
+    indices: Int[Array | np.ndarray, "runs steps ..."],
+    *,
+    every: int = 1,
+) -> Float[Array, "runs records p"]:
+    """The recorded iterates of independent runs from one start, a run for each row of `indices`: (R, T) or (R, T, b).
+
+    >>> two = FiniteSum(lambda w, y: (w[0] - y) ** 2 / 2, (jnp.array([1.0, 3.0]),))
+    >>> sgd_runs(two, jnp.zeros(1), 0.5, np.array([[0, 1], [1, 1]]), every=2)[:, -1, 0].tolist()
+    [1.75, 2.25]
+    """
+    indices = jnp.asarray(indices)
+    if indices.ndim not in (2, 3):
+        raise ValueError(f"sgd_runs got indices of shape {indices.shape}; give (R, T), or (R, T, b) for batches.")
+    return jax.vmap(lambda rows: sgd_run(problem, start, steps, rows, every=every).points)(indices)
+
+
 @eqx.filter_jit
 def _run(problem: FiniteSum, start: Array, schedule: Array, indices: Array, every: int) -> Array:
     single = indices.ndim == 1

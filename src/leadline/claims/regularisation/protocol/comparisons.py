@@ -36,14 +36,17 @@ def paired_model_comparison(
     Check: `studies` studies in which nothing differs: McNemar and the bootstrap on `items` items, the others on `seeds`
     pairs; families of `comparisons` t-tests with and without Holm. Then a study whose better model is stated in a file.
     """
-    from scipy.stats import ttest_rel
+    from scipy.stats import binomtest, ttest_rel
 
     rng = data.generator(key)
     rejected = {"McNemar": 0, "sign-flip": 0, "t": 0, "bootstrap": 0}
+    uneven = []  # McNemar's p-value, and that of SciPy's binomial test on the items where one model alone is right
     for _ in range(studies):
         hard = rng.random(items)  # both models err on hard items more often
         right = rng.random((2, items)) < np.clip(accuracy + 0.3 * (hard - 0.5), 0, 1)
-        rejected["McNemar"] += regularisation.mcnemar(right[0], right[1]).p_value <= 0.05
+        p_value, alone = regularisation.mcnemar(right[0], right[1]).p_value, np.sum(right[0] & ~right[1])
+        uneven.append((p_value, binomtest(alone, max(np.sum(right[0] != right[1]), 1)).pvalue))
+        rejected["McNemar"] += p_value <= 0.05
         a, b = rng.normal(size=(2, seeds))
         for method_ in ("sign-flip", "t"):
             rejected[method_] += regularisation.paired_difference(a, b, method_).p_value <= 0.05
@@ -51,6 +54,7 @@ def paired_model_comparison(
         own = jax.random.key(int(rng.integers(2**31)))
         drawn = regularisation.paired_difference(a, b, "bootstrap", resamples=199, key=own)
         rejected["bootstrap"] += drawn.p_value <= 0.05
+    yield close(*np.transpose(uneven), "McNemar's p-values, against SciPy's binomial test", rtol=1e-9)
     for name in ("McNemar", "sign-flip"):
         yield frequency(rejected[name], studies, 0.05, f"{name}: false positives at 0.05", side="at most")
     yield frequency(rejected["t"], studies, 0.05, "Student's t: false positives at 0.05")

@@ -1,9 +1,23 @@
 """The zone of confusion: where single examples disagree, and where SGD with a constant step stays."""
 
+import jax
 import numpy as np
 
 from leadline import data, stochastic
-from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, exactly, mean, reference, slope
+from leadline.evidence import (
+    Int,
+    Real,
+    assume,
+    at_least,
+    at_most,
+    claim,
+    close,
+    erratum,
+    exactly,
+    mean,
+    reference,
+    slope,
+)
 from leadline.presentation import figure
 from leadline.stochastic.problems.finite_sum import six_points
 
@@ -101,10 +115,12 @@ def zone_of_confusion(
     yield figure.curves(title, "step", "w", bands=bands, points=points, rules={"w*": ("y", moments.minimiser[0])})
 
 
-def walk(x, y, start, step, rows):
-    """SGD with b = 1 in one dimension along a stream: w⁺ = a w + c, by the library's run in 64 bits."""
-    problem = stochastic.least_squares_sum(x[:, None], y)
-    return np.asarray(stochastic.sgd_run(problem, np.array([start]), step, rows).points)[:, 0]
+def walk(x, y, start, step, rows, every=1):
+    """SGD with b = 1 in one dimension along a stream, or along each of several in rows."""
+    problem, run = stochastic.least_squares_sum(x[:, None], y), stochastic.sgd_run
+    if rows.ndim == 2:
+        return np.asarray(stochastic.sgd_runs(problem, np.array([start]), step, rows, every=every))[..., 0]
+    return np.asarray(run(problem, np.array([start]), step, rows, every=every).points)[:, 0]
 
 
 @claim(sources=("penn", "sheet"))
@@ -143,13 +159,10 @@ def sgd_stationary_variance_1d(
     if noise:
         tiny = np.geomspace(1e-5, 1e-4, 4)
         yield slope(tiny, formula(tiny), 1.0, "formula for the variance against η", within=1e-3)
-    rng = data.generator(key)
     step = eta / 1.44
     settle = int(np.ceil(np.log(1e-10) / np.log(moments.contraction(step))))
-    w = np.full(chains, moments.minimiser[0])
-    for _ in range(settle):
-        rows = rng.integers(6, size=chains)
-        w = w - step * x[rows] * (x[rows] * w - y[rows])
+    rows = stochastic.index_stream(6, settle, key=key, seeds=chains)
+    w = walk(x, y, moments.minimiser[0], step, rows, every=settle)[:, -1]
     yield mean(w, moments.minimiser[0], f"mean of {chains} chains, against w*")
     square = (w - moments.minimiser[0]) ** 2
     if noise:
@@ -158,12 +171,9 @@ def sgd_stationary_variance_1d(
         yield at_most(square.max(), 1e-25, "interpolation: the chains stay at w*")
     across = np.geomspace(0.01, 0.98, 60) * limit
     marks, measured = np.array([0.1, 0.5, 0.9, 1.5, 2.2]), []
+    rows = stochastic.index_stream(6, 150, key=jax.random.fold_in(key, 1), seeds=4000)
     for share in marks:
-        v = np.full(4000, moments.minimiser[0])
-        for _ in range(150):
-            rows = rng.integers(6, size=4000)
-            v = v - share / 1.44 * x[rows] * (x[rows] * v - y[rows])
-        measured.append(np.var(v))
+        measured.append(np.var(walk(x, y, moments.minimiser[0], share / 1.44, rows, every=150)[:, -1]))
     title = f"Variance {np.var(w):.4g} at η = {step:.3g} (formula {formula(step):.4g}); it blows up at {limit:.4g}"
     lines, rules = {"formula": (across, formula(across))}, {"2E[x²]/E[x⁴]": ("x", limit)}
     points, log = {"4000 chains, 150 steps": (marks / 1.44, measured)}, "xy" if noise else ""
@@ -182,24 +192,21 @@ def sgd_step_size_trade_off(key, distance: Real(2.0, 50.0, log=True) = 10.0, run
     Check: `runs` runs on the six points from w* + `distance`, at eight step sizes from 0.001 to 0.1/max x².
     """
     x, y, moments = six()
-    rng, best = data.generator(key), moments.minimiser[0]
-    high = (y / x).max()
+    best, high = moments.minimiser[0], (y / x).max()
     etas = np.geomspace(1e-3, 1e-1, 8) / 1.44
-    times = []
-    for eta in etas:
-        w, t, entered = np.full(runs, best + distance), 0, np.zeros(runs)
-        while (entered == 0).any():
-            rows = rng.integers(6, size=runs)
-            w = w - eta * x[rows] * (x[rows] * w - y[rows])
-            t += 1
-            entered = np.where((entered == 0) & (w <= high), t, entered)
-        times.append(entered.mean())
+    guess = np.log(distance / (high - best)) / moments.hessian[0, 0]
+    long, times, entered = 100 + int(2 * guess / etas[0]), [], True
+    for k, eta in enumerate(etas):
+        rows = stochastic.index_stream(6, long, key=jax.random.fold_in(key, k), seeds=runs)
+        inside = walk(x, y, best + distance, eta, rows) <= high
+        times.append(inside.argmax(axis=1).mean())
+        entered &= inside.any(axis=1).all()
+    assume(entered, "every run enters the zone within twice the time of gradient descent")
     times, variances = np.array(times), np.array([moments.stationary(eta)[0, 0] for eta in etas])
     yield slope(etas, times, -1.0, "entry time against η", within=0.05)
     yield slope(etas, variances, 1.0, "stationary variance against η", within=0.05)
     product = times * variances
     yield close(product, product.mean(), "entry time × variance at eight η, against their mean", rtol=0.15)
-    guess = np.log(distance / (high - best)) / moments.hessian[0, 0]
     lines = {"log(distance/(w_max − w*))/(ηH)": (etas, guess / etas)}
     points = {f"mean of {runs} runs": (etas, times)}
     entry = figure.curves("entry time falls as 1/η", "η", "steps to the zone", lines=lines, points=points, log="xy")

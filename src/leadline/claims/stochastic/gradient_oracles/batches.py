@@ -182,15 +182,13 @@ def with_vs_without_replacement(
 
     Check: Enumerates all 720 orders of six points; then 200 runs on 40 examples in 5 dimensions with step size 2η/Lₘₐₓ.
     """
-    x, y = (np.asarray(a) for a in six_points().arrays)
-    moments, x = stochastic.LeastSquaresMoments(x, y), x[:, 0]
+    six = six_points()
+    moments = stochastic.LeastSquaresMoments(*(np.asarray(a) for a in six.arrays))
     orders = np.array(list(permutations(range(6))))
 
     def one_epoch(step, distance):
-        w = np.full(720, moments.minimiser[0] + distance)
-        for rows in orders.T:
-            w = w - step * x[rows] * (x[rows] * w - y[rows])
-        return np.mean((w - moments.minimiser[0]) ** 2)
+        ends = stochastic.sgd_runs(six, moments.minimiser + distance, step, orders, every=6)[:, -1]
+        return np.mean((np.asarray(ends) - moments.minimiser) ** 2)
 
     def drawn(step, distance):
         return moments.path(moments.minimiser + distance, np.full(6, step)).distances[-1]
@@ -211,16 +209,13 @@ def with_vs_without_replacement(
     yield erratum(wrong, of=faster, by="penn", prints="sampling with replacement is faster, citing Recht and Ré 2012")
     rng = data.generator(key)
     x5, y5 = regression(rng, 40, 5)
-    many = stochastic.LeastSquaresMoments(x5, y5)
+    five, many = stochastic.least_squares_sum(x5, y5), stochastic.LeastSquaresMoments(x5, y5)
     step, ends, curves = 2 * eta / np.max(np.sum(x5**2, 1)), {}, {}
     for name in SAMPLERS:
         rows = stochastic.index_stream(40, 40 * epochs, sampler=name, key=key, seeds=200)
-        w, curve = np.tile(many.minimiser, (200, 1)), []
-        for t, i in enumerate(rows.T):
-            w = w - step * x5[i] * (np.sum(x5[i] * w, 1) - y5[i])[:, None]
-            if t % 40 == 39:
-                curve.append(np.sum((w - many.minimiser) ** 2, 1))
-        ends[name], curves[name] = curve[-1], np.mean(curve, axis=1)
+        points = np.asarray(stochastic.sgd_runs(five, many.minimiser, step, rows, every=40))[:, 1:]
+        distances = np.sum((points - many.minimiser) ** 2, axis=2)  # (run, epoch)
+        ends[name], curves[name] = distances[:, -1], distances.mean(axis=0)
     yield smaller(ends["reshuffle"], ends["replacement"], f"‖v‖² after {epochs} epochs: reshuffled, against with")
     exact = many.path(many.minimiser, np.full(40 * epochs, step)).distances[40::40]
     ages = np.arange(1, epochs + 1)

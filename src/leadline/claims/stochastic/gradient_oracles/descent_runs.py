@@ -84,18 +84,15 @@ def sgd_exact_moments(
     eta, length, runs = share * moments.largest_step(batch), 40, 20000
     start = moments.minimiser + 1.0
     exact = moments.path(start, np.full(length, eta), batch)
-    w, fan = np.tile(start, (runs, 1)), [np.tile(start, (30, 1))]
-    for t in range(1, length + 1):
-        rows = rng.integers(samples, size=(runs, batch))
-        picked = x[rows]
-        w = w - eta * np.mean(picked * (np.einsum("rbp,rp->rb", picked, w) - y[rows])[..., None], axis=1)
-        fan.append(w[:30])
-        if t in (1, 10, length):
-            v = w - moments.minimiser
-            gaps = np.einsum("ri,ij,rj->r", v, moments.hessian, v) / 2
-            yield mean(gaps, exact.gaps[t], f"gap after {t} steps, 20000 runs, against tr(HS)/2")
-            yield mean(np.sum(v**2, 1), exact.distances[t], f"‖w − w*‖² after {t} steps, against tr S")
-            yield mean(v[:, 0], exact.means[t, 0], f"first coordinate of w − w* after {t} steps, against μ")
+    rows = stochastic.draw_indices(samples, batch, runs * length, key=key).reshape(runs, length, batch)
+    drawn = stochastic.sgd_runs(stochastic.least_squares_sum(x, y), start, eta, rows)
+    away = np.asarray(drawn) - moments.minimiser  # (run, time, coordinate)
+    for t in (1, 10, length):
+        v = away[:, t]
+        gaps = np.einsum("ri,ij,rj->r", v, moments.hessian, v) / 2
+        yield mean(gaps, exact.gaps[t], f"gap after {t} steps, 20000 runs, against tr(HS)/2")
+        yield mean(np.sum(v**2, 1), exact.distances[t], f"‖w − w*‖² after {t} steps, against tr S")
+        yield mean(v[:, 0], exact.means[t, 0], f"first coordinate of w − w* after {t} steps, against μ")
     limit = moments.stationary(eta, batch)
     _, after = moments.step(np.zeros(dimension), limit, eta, batch)
     yield close(after, limit, "stationary S, one step later", atol=1e-12 * np.abs(limit).max())
@@ -104,8 +101,8 @@ def sgd_exact_moments(
     end = alone @ (start - moments.minimiser)
     tolerance = 1e-12 * np.sum((start - moments.minimiser) ** 2)
     yield close(quiet[-1], np.outer(end, end), "S at b → ∞, against gradient descent", atol=tolerance)
-    v, mean_gap = np.array(fan) - moments.minimiser, np.mean(gaps)
-    gaps = np.einsum("tri,ij,trj->rt", v, moments.hessian, v) / 2
+    v, mean_gap = away[:30], np.mean(gaps)
+    gaps = np.einsum("rti,ij,rtj->rt", v, moments.hessian, v) / 2
     band = stochastic.ensemble_band(gaps)
     times = np.arange(length + 1)
     title = f"The exact expected gap falls to {exact.gaps[-1]:.3g}; 20000 runs have mean {mean_gap:.3g}"

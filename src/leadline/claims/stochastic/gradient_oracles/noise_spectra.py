@@ -103,21 +103,15 @@ def convergence_in_expectation(key, runs: Int(100, 400) = 200, eta: Real(0.1, 0.
 
     Check: 200 ensembles of N runs of 30 steps on the six-point problem with step size η/Lₘₐₓ; bands at five times.
     """
-    rng = data.generator(key)
-    x, y = (np.asarray(a) for a in six_points().arrays)
-    moments = stochastic.LeastSquaresMoments(x, y)
+    six = six_points()
+    moments = stochastic.LeastSquaresMoments(*(np.asarray(a) for a in six.arrays))
     step, ensembles = eta / 1.44, 200
     origin = moments.minimiser + start
     exact = moments.path(origin, np.full(30, step))
-    w, gaps = np.full((ensembles, runs), origin[0]), {}
-    fan = [np.full(runs, moments.hessian[0, 0] * start**2 / 2)]
-    for t in range(1, 31):
-        rows = rng.integers(6, size=w.shape)
-        w = w - step * x[rows, 0] * (x[rows, 0] * w - y[rows])
-        gap = moments.hessian[0, 0] * (w - moments.minimiser[0]) ** 2 / 2
-        fan.append(gap[0])
-        if t in (1, 3, 8, 15, 30):
-            gaps[t] = gap
+    rows = stochastic.index_stream(6, 30, key=key, seeds=ensembles * runs)
+    w = np.asarray(stochastic.sgd_runs(six, origin, step, rows))[..., 0].reshape(ensembles, runs, 31)
+    gap = moments.hessian[0, 0] * (w - moments.minimiser[0]) ** 2 / 2
+    gaps = {t: gap[..., t] for t in (1, 3, 8, 15, 30)}
     covered = []
     for t, values in gaps.items():
         band = stochastic.ensemble_band(values.T, confidence=0.95)
@@ -127,7 +121,7 @@ def convergence_in_expectation(key, runs: Int(100, 400) = 200, eta: Real(0.1, 0.
     yield frequency(covered, ensembles, 0.98, f"{where}, at most 98 %", side="at most")
     for t, values in gaps.items():
         yield mean(values, exact.gaps[t], f"mean gap of all {ensembles * runs} runs at t = {t}, against the exact one")
-    fan = np.array(fan).T
+    fan = gap[0]
     band, times = stochastic.ensemble_band(fan), np.arange(31)
     title = f"The mean of {runs} runs follows the exact curve to {exact.gaps[-1]:.3g}; single runs are far from it"
     lines = {"exact mean": (times, exact.gaps)}

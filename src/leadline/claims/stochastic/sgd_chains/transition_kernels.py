@@ -1,9 +1,11 @@
 """SGD as a Markov chain: its exact kernel on a grid, and the isotropic Langevin model beside it."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.special import ndtr
 
-from leadline import chains
+from leadline import chains, stochastic
 from leadline.chains.grid import on_grid
 from leadline.data import generator
 from leadline.evidence import Int, Real, at_most, close, distributed_as, instrument, mean, model, slope
@@ -11,15 +13,12 @@ from leadline.presentation import figure
 from leadline.stochastic.problems.finite_sum import six_points
 
 
-def _sgd_states(x, y, start, *, step, batch, steps, kept, runs, rng) -> np.ndarray:
+def _sgd_states(x, y, start, *, step, batch, steps, kept, runs, key) -> np.ndarray:
     """States of `runs` independent runs of SGD on 1-D least squares: the last `kept` of `steps` for each."""
-    w, late = np.full(runs, float(start)), []
-    for t in range(steps):
-        i = rng.integers(len(x), size=(batch, runs))
-        w = w - step * np.mean(x[i] * (x[i] * w - y[i]), axis=0)
-        if t >= steps - kept:
-            late.append(w)
-    return np.concatenate(late)
+    problem = stochastic.least_squares_sum(x[:, None], y)
+    rows = generator(key).integers(len(x), size=(runs, steps, batch), dtype=np.int8)  # the longest stream has 10⁸
+    points = stochastic.sgd_runs(problem, np.array([float(start)]), step, rows, every=1 if kept > 1 else steps)
+    return np.asarray(points)[:, -kept:].ravel()
 
 
 @instrument(sources=("penn",), shows=("chains.splitting_kernel", "chains.gaussian_kernel"))
@@ -65,9 +64,8 @@ def sgd_transition_kernel(key, step_size: Real(0.1, 0.6) = 0.3, batch: Int(1, 4)
     # Splitting adds at most h²/4 a step, of which the chain forgets the share 1 − rate.
     own, most = law @ away**2 - exact, (2 * reach / cells) ** 2 / 4 / (1 - rate)
     yield at_most(own, most, "excess variance of the grid, against h²/4/(1 − rate)")
-    rng = generator(key)
     burn, kept = int(np.ceil(20 / (step_size * curvature))), 500
-    drawn = _sgd_states(x, y, best, step=step_size, batch=batch, steps=burn + kept, kept=kept, runs=2000, rng=rng)
+    drawn = _sgd_states(x, y, best, step=step_size, batch=batch, steps=burn + kept, kept=kept, runs=2000, key=key)
     states = np.sort(drawn)
     edges = kernel.points[:-1] + np.diff(kernel.points) / 2  # compare between grid points
     gap = np.abs(np.searchsorted(states, edges) / len(states) - np.cumsum(law)[:-1]).max()
@@ -126,17 +124,17 @@ def sgd_isotropic_langevin_model(
     kernel = chains.gaussian_kernel(points, points - step_size * curvature * (points - best), langevin.deviation)
     law = chains.invariant_law(kernel.chain)
     yield close(law @ (points - best) ** 2, exact, f"variance of the exact kernel on {size} points", rtol=1e-6)
-    rng = generator(key)
-    burn, w = int(np.ceil(30 / (step_size * curvature))), np.full(runs, best)
-    for _ in range(burn):
-        w = w - step_size * curvature * (w - best) + langevin.deviation * rng.standard_normal(runs)
+    burn = int(np.ceil(30 / (step_size * curvature)))
+    noise = langevin.deviation * generator(key).standard_normal((1, burn, runs, 1))
+    w = chains.langevin_paths(lambda w: curvature * (w - best), jnp.full((runs, 1), best), step_size, noise)[-1, :, 0]
     yield mean((w - best) ** 2, exact, f"squared deviation of {runs} runs after {burn} steps", deviation=2**0.5 * exact)
     yield distributed_as(w, lambda s: ndtr((s - best) / exact**0.5), f"{runs} runs, against the normal distribution")
-    real = _sgd_states(x, y, best, step=step_size, batch=batch, steps=burn, kept=1, runs=runs, rng=rng)
+    keys = jax.random.split(key)
+    real = _sgd_states(x, y, best, step=step_size, batch=batch, steps=burn, kept=1, runs=runs, key=keys[0])
     grow = shrink**2 + step_size**2 / batch * np.var(x**2)
     settled = langevin.deviation**2 / (1 - grow)
     yield mean((real - best) ** 2, settled, "squared deviation of real SGD, state-dependent noise")
-    fitted = _sgd_states(x, 0.7 * x, 2.0, step=step_size, batch=batch, steps=40 * burn, kept=1, runs=100, rng=rng)
+    fitted = _sgd_states(x, 0.7 * x, 2.0, step=step_size, batch=batch, steps=40 * burn, kept=1, runs=100, key=keys[1])
     yield at_most(np.abs(fitted - 0.7).max(), 1e-12, "largest error of SGD on data that w = 0.7 fits exactly")
     grid = np.linspace(best - 4 * exact**0.5, best + 4 * exact**0.5, 201)
     density = np.exp(-((grid - best) ** 2) / (2 * exact)) / np.sqrt(2 * np.pi * exact)
