@@ -59,7 +59,7 @@ def sgd_runs(
     problem: FiniteSum,
     start: Num[Array | np.ndarray, " p"],
     steps: float | Num[Array | np.ndarray, "..."],
-    indices: Int[Array | np.ndarray, "runs steps ..."],
+    indices: Int[Array | np.ndarray, "..."],
     *,
     every: int = 1,
 ) -> Float[Array, "runs records p"]:
