@@ -127,11 +127,11 @@ def test_falsify_prints_a_worst_case_that_can_be_run_again(leadline, runs_here):
 
 @pytest.mark.slow
 def test_novikoffs_bound_resists_and_a_wrong_variant_of_it_does_not(leadline):
-    code, out, _ = leadline("falsify", "novikoff-bound", "--budget", "20")
+    code, out, _ = leadline("falsify", "novikoff-bound", "--budget", "40")
     assert code == 0
     assert "no violation found" in out
     assert leadline("check", "sample-novikoff-wrong").code == 0
-    code, out, _ = leadline("falsify", "sample-novikoff-wrong", "--budget", "20")
+    code, out, _ = leadline("falsify", "sample-novikoff-wrong", "--budget", "40")
     assert code == 1
     assert "violated" in out
     assert "Again: leadline check sample-novikoff-wrong --set dim=" in out
