@@ -182,7 +182,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
             "certified radius, smallest attack, every row (∞-norm)",
             atol=rounding * (found.input_range[1] - found.input_range[0]),
         )
-        yield replace(c, says_nothing=not found.interval_radii.any())
+        yield replace(c, says_nothing=not (found.interval_radii >= found.eps[0]).any())  # none at the least size
     attack = np.minimum(found.deepfool_radii, found.pgd_radii)
     if found.lipschitz_radii is not None:
         c = at_most(
@@ -192,7 +192,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
             rtol=rounding,
             atol=rounding * float(np.median(np.where(np.isfinite(attack), attack, 1.0))),
         )
-        yield replace(c, says_nothing=not found.lipschitz_radii.any())
+        yield replace(c, says_nothing=not (found.lipschitz_radii >= found.eps[0]).any())  # not even of one input
     for what, weak, strong in (
         (
             "rows that one step fools and PGD does not, of those that only one of them fools",
