@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,6 +37,16 @@ def study(
     batch: Annotated[int | None, typer.Option(min=1, help="The batch size it was trained with.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Use this instrument alone; may be repeated.")] = None,
     against: Annotated[str | None, typer.Option(help="A second subject, to be shown beside the first.")] = None,
+    against_weights: Annotated[Path | None, typer.Option(help="The second network's weights, as --weights.")] = None,
+    against_select: Annotated[str | None, typer.Option(help="Which of its outputs, as --select.")] = None,
+    against_optimiser: Annotated[str | None, typer.Option(help="What it was trained with, as --optimiser.")] = None,
+    against_step: Annotated[
+        float | None, typer.Option(callback=finite, min=0, help="The step size of that optimiser.")
+    ] = None,
+    against_momentum: Annotated[
+        float | None, typer.Option(callback=finite, min=0, help="The momentum of that optimiser.")
+    ] = None,
+    against_batch: Annotated[int | None, typer.Option(min=1, help="The batch size it was trained with.")] = None,
     rows: Annotated[int, typer.Option(min=20, help="Look at so many training rows where it is costly.")] = 1000,
     minutes: Annotated[
         float, typer.Option(callback=finite, min=0.01, help="About how long it may take on this machine.")
@@ -52,25 +62,52 @@ def study(
     """Study a network: what theory says of it and what is measured, in one report. Without arguments, on digits."""
     from leadline.cli import show_study
     from leadline.studies import SubjectRequest
+    from leadline.studies.studying import told_apart
 
     shared = {"data": data, "target": target, "loss": loss, "rows": rows, "seed": seed}
     known = {"weights": weights, "select": select, "optimiser": optimiser, "step": step, "momentum": momentum}
     wish = SubjectRequest(subject, batch=batch, **known, **shared)
-    if against is None:
+    other = _second(
+        against,
+        shared,
+        weights=against_weights,
+        select=against_select,
+        optimiser=against_optimiser,
+        step=against_step,
+        momentum=against_momentum,
+        batch=against_batch,
+    )
+    if other is None:
         report, page = _studied(wish, out or Path("studies") / wish.name, only or [], fresh, json, minutes, memory)
         show_study.report(report, page, as_json=json)
         return 1 if "error" in report.verdicts().values() else 0
-    other = SubjectRequest(against, **shared)
     place = out or Path("studies") / f"{wish.name}-against-{other.name}"
-    names = (wish.name, other.name) if wish.name != other.name else ("first", "second")
     reports = [
         _studied(one, place / name, only or [], fresh, json, minutes, memory)[0]
-        for one, name in zip((wish, other), names, strict=True)
+        for one, name in zip((wish, other), told_apart(wish.name, other.name), strict=True)
     ]
-    if wish.name == other.name:  # two files that call their network alike
-        reports = [replace(report, name=one.model) for report, one in zip(reports, (wish, other), strict=True)]
-    show_study.both(*reports, _side_by_side(*reports, place), as_json=json)
+    if wish.name == other.name:  # two files that call their network alike, or one network with two sets of weights
+        models = told_apart(wish.model, other.model)
+        reports = [replace(report, name=name) for report, name in zip(reports, models, strict=True)]
+    first = replace(reports[0], against=reports[1])
+    show_study.both(first, reports[1], first.save_against(place), as_json=json)
     return 1 if any("error" in r.verdicts().values() for r in reports) else 0
+
+
+def _second(against: str | None, shared: dict[str, Any], **own: Any) -> "SubjectRequest | None":
+    """What is to be shown beside the first network, with its own weights, output and training; None where nothing is.
+
+    Data, loss, rows and seed are those of the first.
+    """
+    from leadline.evidence.parameters import BadInput
+    from leadline.studies import SubjectRequest
+
+    if against is not None:
+        return SubjectRequest(against, **own, **shared)
+    given = next((name for name, value in own.items() if value is not None), None)
+    if given is not None:
+        raise BadInput(f"--against-{given} is about a second network; name that with --against.")
+    return None
 
 
 def _studied(
@@ -105,13 +142,3 @@ def _studied(
     except OSError as error:
         raise BadInput(f"Cannot write to {out} ({error.strerror or error}); choose another --out.") from None
     return report, out / PAGE
-
-
-def _side_by_side(first: "Report", second: "Report", place: Path) -> Path:
-    from leadline._files import write_whole
-    from leadline.studies import comparison_html
-    from leadline.studies.report import SIDE_BY_SIDE
-
-    page = place / SIDE_BY_SIDE
-    write_whole(page, comparison_html(first, second).encode())
-    return page

@@ -9,7 +9,7 @@ from jaxtyping import PRNGKeyArray, PyTree
 from leadline.evidence import Comparison, Figure, at_most
 from leadline.presentation import figure
 
-from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
+from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
 from ..subject import Subject
 
 SHOWN = 16  # layers in a figure

@@ -16,7 +16,7 @@ from leadline.generalisation.network_certificates import ROWS_A_DRAW, NetworkCer
 from leadline.generalisation.network_norms import LayerNorms
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument_contract import Instrument, Meaning, NotApplicable
 from ..subject import Rows, Subject
 
 CONFIDENCE = 0.95  # of every bound and interval

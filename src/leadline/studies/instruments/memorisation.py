@@ -13,7 +13,7 @@ from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
 from leadline.regularisation.early_stopping.fitting_order import FittingOrder
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument_contract import Instrument, Meaning, NotApplicable
 from ..measurements.example_memory import (
     CORRUPTED,
     Influences,

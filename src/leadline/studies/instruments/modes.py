@@ -7,7 +7,7 @@ from leadline.presentation import figure
 from leadline.regularisation.modes.layer_findings import SHARE
 from leadline.regularisation.modes.modal_networks import BATCH_NORM
 
-from ..instrument import Instrument, Meaning, NotApplicable, plainly
+from ..instrument_contract import Instrument, Meaning, NotApplicable, plainly
 from ..measurements.mode_measures import Measured, measure_modes
 from ..subject import Subject
 

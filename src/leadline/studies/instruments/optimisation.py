@@ -14,7 +14,7 @@ from leadline.presentation import figure
 from leadline.stochastic.moments.quadratic_floors import FloorCheck
 from leadline.stochastic.runs.short_continuations import Continuation, LossAround, SegmentDrop, tree_dot
 
-from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
+from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
 from ..measurements.noisy_steps import RUNS, affordable, equilibrium_floor, noisy_steps, operations
 from ..subject import Subject
 from .curvature import why_not_plain

@@ -12,7 +12,7 @@ from jaxtyping import Float, PRNGKeyArray
 from leadline.evidence import Comparison, Figure, Inapplicable, at_most, frequency
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument_contract import Instrument, Meaning, NotApplicable
 from ..subject import Subject
 
 ROWS, FEWER = 200, 100  # rows for the accuracies, and for the radii in the 2-norm

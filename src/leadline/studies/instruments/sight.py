@@ -11,7 +11,7 @@ from leadline.convolution.pooling.stride_aliasing import Aliasing
 from leadline.evidence import Comparison, Figure, Verdict, mean
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument_contract import Instrument, Meaning, NotApplicable
 from ..measurements.image_fields import SeenField, drawn_widths, image_maps, position_axes, seen_field
 from ..subject import Subject
 
@@ -202,7 +202,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         advice = (
             "Pool over all positions before the dense layers, or train on shifted copies, if places should not matter."
             if places
-            else f"Blur before the stride of {_short(worst.name)} (`convolution.blur_pool`), or train on shifted copies."
+            else f"Blur before the stride of {_short(worst.name)} (convolution.blur_pool), or train on shifted copies."
         )
         rests = STEPWISE if found.stepwise is not None else ""
         return Meaning(f"{told}{folded}.", min(0.3 + one / 4, 0.5), advice, change=min(one, 1.0), rests_on=rests)

@@ -13,7 +13,7 @@ from leadline.networks.dissection.chain import Chain
 from leadline.networks.dissection.layer_moments import LayerMoments
 from leadline.presentation import figure
 
-from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable
+from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable
 from ..measurements.layer_laws import growth_bounds, log_slope, scatter_ranges
 from ..subject import Subject
 

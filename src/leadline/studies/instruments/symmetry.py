@@ -12,7 +12,7 @@ from leadline.generalisation import exact_interval
 from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument_contract import Instrument, Meaning, NotApplicable
 from ..measurements.image_moves import Answers, Change, ImageMoves, image_moves, is_built_in, rounding
 from ..measurements.layer_symmetries import LayerSymmetries, LayerSymmetry, layer_symmetries
 from ..measurements.unit_symmetries import UnitSymmetries, unit_symmetries

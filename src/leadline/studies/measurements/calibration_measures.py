@@ -12,7 +12,7 @@ from leadline.bayes.calibration_tests import ReliabilityTable
 from leadline.bayes.last_layers import LastLayer
 from leadline.bayes.temperature_scaling import scaled_log_losses
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 from .mask_spread import BINS, LEVELS, MOST, ClassesOverMasks, NumbersOverMasks, spread_of_classes, spread_of_numbers
 

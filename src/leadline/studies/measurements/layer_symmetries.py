@@ -9,7 +9,7 @@ from leadline import convolution
 from leadline.convolution import Transformation
 from leadline.networks.dissection.feature_maps import FeatureMap, slot_reader
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..intake.image_layout import ImageLayout
 from ..subject import Subject
 from .image_fields import image_maps
@@ -50,9 +50,7 @@ class LayerSymmetries(NamedTuple):
         return next((y.name for y in self.layers if y.pixels > 1), "")
 
 
-def layer_symmetries(
-    subject: Subject, layout: ImageLayout, parts: list[NotApplicable]
-) -> LayerSymmetries | None:
+def layer_symmetries(subject: Subject, layout: ImageLayout, parts: list[NotApplicable]) -> LayerSymmetries | None:
     """The defects of every convolution and pooling that can be followed back to pixels; else a reason in `parts`."""
     maps = tuple(m for m in image_maps(subject) if len(m.stride) == 2)
     if not maps:

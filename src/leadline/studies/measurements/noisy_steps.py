@@ -10,7 +10,7 @@ from leadline.curvature.operators.operator import Operator
 from leadline.stochastic.moments.quadratic_floors import FloorCheck
 from leadline.stochastic.runs.short_continuations import LossAround, tree_dot
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 
 RUNS = 4

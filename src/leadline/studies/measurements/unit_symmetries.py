@@ -1,4 +1,4 @@
-"""The freedom of hidden units: which changes of the weights change no output, and what training kept of their balance."""
+"""The freedom of hidden units: which changes of weights change no output, and what training kept of their balance."""
 
 import math
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from jaxtyping import Float, PyTree
 from leadline.networks import dissection
 from leadline.networks.dissection.dense_chains import DenseChain
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 
 
