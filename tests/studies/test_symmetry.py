@@ -138,7 +138,7 @@ def test_one_step_changes_the_balance_by_its_square_times_what_the_gradients_dif
         (np.sum(((b.weight - a.weight) / step) ** 2), np.sum(((b.bias - a.bias) / step) ** 2))
         for a, b in zip(START.layers, subject.module.layers, strict=True)
     ]
-    expected = [step**2 * (w2 - w1 - b1) for (w1, b1), (w2, _) in pairwise(moves)]
+    expected = [float(step**2 * (w2 - w1 - b1)) for (w1, b1), (w2, _) in pairwise(moves)]
     assert balance.now - balance.start == pytest.approx(expected, rel=1e-3)
 
 

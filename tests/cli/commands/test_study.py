@@ -80,7 +80,9 @@ def test_weights_of_the_second_network_are_read(leadline, samples, tmp_path):
         "study", "nets.py:one", "--data", "rows.npz", "--against", "nets.py:pair", "--against-weights", "w.safetensors"
     )
     assert found.code == 2
-    assert "shape" in found.err
+    assert found.err == (
+        "leadline: w.safetensors is of another model: w is float32 (64, 3) there and float64 (64, 10) here.\n"
+    )
 
 
 @pytest.mark.parametrize(

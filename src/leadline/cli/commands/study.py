@@ -1,8 +1,10 @@
 """`leadline study`: one report on a network, theory beside measurement."""
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -10,7 +12,8 @@ from ..interrupts import check
 from ..settings import finite
 
 if TYPE_CHECKING:
-    from leadline.studies import Card, Report, SubjectRequest
+    from leadline.studies import Card, Report, Subject, SubjectRequest
+    from leadline.studies.study_directory import StudyDirectory
 
 
 def study(
@@ -62,6 +65,7 @@ def study(
     """Study a network: what theory says of it and what is measured, in one report. Without arguments, on digits."""
     from leadline.cli import show_study
     from leadline.studies import SubjectRequest
+    from leadline.studies.report import PAGE
     from leadline.studies.studying import told_apart
 
     shared = {"data": data, "target": target, "loss": loss, "rows": rows, "seed": seed}
@@ -77,21 +81,31 @@ def study(
         momentum=against_momentum,
         batch=against_batch,
     )
+    how = _How(only or [], fresh, json, minutes, memory)
     if other is None:
-        report, page = _studied(wish, out or Path("studies") / wish.name, only or [], fresh, json, minutes, memory)
-        show_study.report(report, page, as_json=json)
+        place = out or Path("studies") / wish.name
+        (report,) = _studied([wish], [place], how)
+        show_study.report(report, place / PAGE, as_json=json)
         return 1 if "error" in report.verdicts().values() else 0
     place = out or Path("studies") / f"{wish.name}-against-{other.name}"
-    reports = [
-        _studied(one, place / name, only or [], fresh, json, minutes, memory)[0]
-        for one, name in zip((wish, other), told_apart(wish.name, other.name), strict=True)
-    ]
+    reports = _studied([wish, other], [place / name for name in told_apart(wish.name, other.name)], how)
     if wish.name == other.name:  # two files that call their network alike, or one network with two sets of weights
         models = told_apart(wish.model, other.model)
         reports = [replace(report, name=name) for report, name in zip(reports, models, strict=True)]
-    first = replace(reports[0], against=reports[1])
-    show_study.both(first, reports[1], first.save_against(place), as_json=json)
+    first, second = reports
+    first = replace(first, against=second)
+    show_study.both(first, second, first.save_against(place), as_json=json)
     return 1 if any("error" in r.verdicts().values() for r in reports) else 0
+
+
+class _How(NamedTuple):
+    """What holds for all networks of one command."""
+
+    only: list[str]
+    fresh: bool
+    quiet: bool
+    minutes: float
+    memory: str | None
 
 
 def _second(against: str | None, shared: dict[str, Any], **own: Any) -> "SubjectRequest | None":
@@ -110,35 +124,57 @@ def _second(against: str | None, shared: dict[str, Any], **own: Any) -> "Subject
     return None
 
 
-def _studied(
-    wish: "SubjectRequest", out: Path, only: list[str], fresh: bool, quiet: bool, minutes: float, memory: str | None
-) -> tuple["Report", Path]:
-    """Open the subject, run what is not there yet, and write the report after every card."""
-    from leadline.cli import show_study
+def _studied(wishes: "Sequence[SubjectRequest]", places: Sequence[Path], how: _How) -> "list[Report]":
+    """Open every subject, so that a mistake in one is told before any is studied; then run what is not there yet."""
     from leadline.evidence.parameters import BadInput
-    from leadline.studies import open_subject
-    from leadline.studies.budget import MINUTES, memory_of
-    from leadline.studies.report import PAGE, chosen_instruments
+    from leadline.studies.budget import memory_of
+    from leadline.studies.report import chosen_instruments
     from leadline.studies.study_directory import StudyDirectory
+
+    chosen_instruments(how.only)
+    if how.memory is not None:
+        memory_of(how.memory)
+    with contextlib.ExitStack() as opened:
+        place = places[0]
+        try:
+            studies = []
+            for wish, place in zip(wishes, places, strict=True):
+                directory = opened.enter_context(StudyDirectory(place).open())
+                studies.append((wish, directory, _opened(wish, directory, how)))
+            reports = []
+            for wish, directory, subject in studies:
+                place = directory.path
+                reports.append(_run(wish, subject, directory, how))
+        except OSError as error:
+            raise BadInput(f"Cannot write to {place} ({error.strerror or error}); choose another --out.") from None
+    return reports
+
+
+def _opened(wish: "SubjectRequest", directory: "StudyDirectory", how: _How) -> "Subject":
+    from leadline.cli import show_study
+    from leadline.studies import open_subject
+
+    if how.fresh:
+        directory.clear()
+    seen = show_study.notices.is_terminal and not how.quiet
+    subject = open_subject(wish, directory.path, progress=seen, notice=show_study.say)
+    subject.budget.limit(how.minutes, how.memory)
+    return subject
+
+
+def _run(wish: "SubjectRequest", subject: "Subject", directory: "StudyDirectory", how: _How) -> "Report":
+    """Run the instruments, and write the report after every card."""
+    from leadline.cli import show_study
+    from leadline.studies.budget import MINUTES, memory_of
+    from leadline.studies.report import chosen_instruments
     from leadline.studies.studying import collected
 
-    names = chosen_instruments(only)
-    command = wish.command() + ("" if minutes == MINUTES else f" --minutes {minutes:g}")
-    command += "" if memory is None else f" --memory {memory_of(memory)}"
-    try:
-        with StudyDirectory(out).open() as directory:
-            if fresh:
-                directory.clear()
-            seen = show_study.notices.is_terminal and not quiet
-            subject = open_subject(wish, out, progress=seen, notice=show_study.say)
-            subject.budget.limit(minutes, memory)
-            with show_study.progress(wish.name, names, quiet=quiet) as bar:
+    command = wish.command() + ("" if how.minutes == MINUTES else f" --minutes {how.minutes:g}")
+    command += "" if how.memory is None else f" --memory {memory_of(how.memory)}"
+    with show_study.progress(wish.name, chosen_instruments(how.only), quiet=how.quiet) as bar:
 
-                def after(card: "Card") -> None:
-                    bar.finished(card)
-                    check()
+        def after(card: "Card") -> None:
+            bar.finished(card)
+            check()
 
-                report = collected(subject, directory, only=only, command=command, before=bar.running, after=after)
-    except OSError as error:
-        raise BadInput(f"Cannot write to {out} ({error.strerror or error}); choose another --out.") from None
-    return report, out / PAGE
+        return collected(subject, directory, only=how.only, command=command, before=bar.running, after=after)
