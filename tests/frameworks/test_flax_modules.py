@@ -167,7 +167,7 @@ def test_recurrent_nnx_modules_run_inside_every_transformation_and_are_left_as_t
         if kind == "both ways"
         else TextClassifier(getattr(nnx, kind)(3, 4, rngs=rngs), 4, rngs=rngs)
     )
-    x = jax.random.normal(jax.random.key(0), (5, 6, 3))
+    x = jax.random.normal(jax.random.key(0), (5, 6, 3), jnp.float32)
     apply, params = as_apply(net)
     assert np.allclose(apply(params, x), net(x), atol=1e-6)
     assert np.allclose(jax.jit(lambda p, x: apply(p, x))(params, x), net(x), atol=1e-6)
@@ -190,7 +190,7 @@ class LinenRecurrent(linen.Module):
 
 
 def test_recurrent_linen_modules_run_inside_every_transformation():
-    x = jax.random.normal(jax.random.key(0), (5, 6, 3))
+    x = jax.random.normal(jax.random.key(0), (5, 6, 3), jnp.float32)
     net = LinenRecurrent()
     variables = net.init(jax.random.key(1), x)
     apply, params = as_apply((net, variables))

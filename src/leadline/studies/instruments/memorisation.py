@@ -73,11 +73,12 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         parts.append(NotApplicable("test accuracy and neighbours of test rows", "there are test rows"))
     else:
         near = neighbours(subject, layer)
-        test_right = _right(subject.test_scores, subject.test.targets, labelled)
-    if labelled and subject.test is not None:
-        right = int((subject.test_scores.argmax(1) == subject.test.targets).sum())
-        interval = exact_interval(right, subject.test.count, confidence=CERTAIN)
-        chance = float(np.bincount(subject.test.targets).max() / subject.test.count)
+        unseen = subject.scored(subject.test)
+        test_right = _right(subject.test_scores, unseen.targets, labelled)
+        if labelled:
+            right = int((subject.test_scores.argmax(1) == unseen.targets).sum())
+            interval = exact_interval(right, unseen.count, confidence=CERTAIN)
+            chance = float(np.bincount(unseen.targets).max() / unseen.count)
     trial, order = label_trial(subject, rng), label_order(subject, rng, key)
     if isinstance(order, NotApplicable):
         parts.append(order)

@@ -145,6 +145,7 @@ def _right_rows(subject: Subject) -> tuple[np.ndarray, np.ndarray, str]:
     for where, rows in (("test", subject.test), ("training", subject.train)):
         if rows is None:
             continue
+        rows = subject.scored(rows)
         scores = subject.test_scores if where == "test" else subject.train_scores
         right = np.flatnonzero(scores.argmax(axis=1) == rows.targets)
         right = right[: _affordable(subject, len(right))]

@@ -28,16 +28,6 @@ def affordable(subject: Subject, batch: int, rows: int, *, draws: int, num_steps
     return draws, num_steps, looks
 
 
-def operations(subject: Subject) -> float:
-    """Floating-point operations of the outputs of the sampled rows, as the compiler counts them before it compiles."""
-    shape = jax.ShapeDtypeStruct(subject.sample.inputs.shape, subject.sample.inputs.dtype)
-    try:
-        counted = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, shape).cost_analysis()
-        return max(float(counted["flops"]), 1.0)
-    except (KeyError, TypeError, NotImplementedError):  # not every back end counts
-        return 2.0 * subject.size * subject.sample.count
-
-
 def noisy_steps(
     here: LossAround, hessian: Operator, g: PyTree, step_size: float, batch: int, draws: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

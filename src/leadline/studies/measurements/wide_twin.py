@@ -83,7 +83,7 @@ def regression(kernel: np.ndarray, targets: np.ndarray, cross: np.ndarray) -> Fl
 
 
 def _affordable(subject: Subject, wide: Any) -> tuple[int, int]:
-    rows, tests = subject.sample.count, 0 if subject.test is None else min(TESTED, subject.test.count)
+    rows, tests = subject.sample.count, 0 if subject.test is None else subject.scored(subject.test).first(TESTED).count
     if not wide.channels_first:
         return rows, tests
     places = int(np.prod(subject.input_shape[1:]))
