@@ -2,8 +2,8 @@
 
     python tests/studies/measure_large.py [equinox] [torch] [--minutes M] [--memory 4GiB] [--rows N] [--small]
 
-Each study runs in a process of its own, without a compilation cache, from its own copy of the data. Printed are, card by
-card, verdict and seconds, then the seconds of the study by the clock and of the processor, the peak of memory, and,
+Each study runs in a process of its own, without a compilation cache, from its own copy of the data. Printed are, card
+by card, verdict and seconds, then the seconds of the study by the clock and of the processor, the peak of memory, and,
 where both run, the ratio of PyTorch's clock to Equinox's. `--small` takes a network a hundred times smaller.
 """
 

@@ -19,7 +19,7 @@ from .intake.image_layout import ImageLayout, layout_of
 from .intake.positions import counting
 
 TOGETHER = 1024  # rows whose outputs are computed at once
-SCORED = 2e12  # operations of one pass over the data: under a minute on one core; larger networks score fewer rows
+SCORED = 1e12  # operations of one pass over the data: half a minute on a core; larger networks score fewer rows
 
 
 class Rows(NamedTuple):
