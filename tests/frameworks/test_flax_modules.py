@@ -137,3 +137,65 @@ def test_an_nnx_network_with_rngs_of_the_call_is_in_inference_mode(kind):
 def test_a_graph_without_its_state_is_told():
     with pytest.raises(ValueError, match=r"give the pair \(graphdef, state\)"):
         as_apply(nnx.split(NnxCNN(rngs=nnx.Rngs(0)))[0])
+
+
+class TextClassifier(nnx.Module):
+    """Of the last state of a recurrent layer, as in Flax' guides."""
+
+    def __init__(self, cell, features, *, rngs):
+        self.rnn = nnx.RNN(cell)
+        self.head = nnx.Linear(features, 2, rngs=rngs)
+
+    def __call__(self, x):
+        return self.head(self.rnn(x)[:, -1])
+
+
+class BothWays(nnx.Module):
+    def __init__(self, *, rngs):
+        self.rnn = nnx.Bidirectional(nnx.RNN(nnx.GRUCell(3, 4, rngs=rngs)), nnx.RNN(nnx.GRUCell(3, 4, rngs=rngs)))
+        self.head = nnx.Linear(8, 2, rngs=rngs)
+
+    def __call__(self, x):
+        return self.head(self.rnn(x))
+
+
+@pytest.mark.parametrize("kind", ["SimpleCell", "LSTMCell", "OptimizedLSTMCell", "GRUCell", "both ways"])
+def test_recurrent_nnx_modules_run_inside_every_transformation_and_are_left_as_they_are(kind):
+    rngs = nnx.Rngs(0)
+    net = (
+        BothWays(rngs=rngs)
+        if kind == "both ways"
+        else TextClassifier(getattr(nnx, kind)(3, 4, rngs=rngs), 4, rngs=rngs)
+    )
+    x = jax.random.normal(jax.random.key(0), (5, 6, 3), jnp.float32)
+    apply, params = as_apply(net)
+    assert np.allclose(apply(params, x), net(x), atol=1e-6)
+    assert np.allclose(jax.jit(lambda p, x: apply(p, x))(params, x), net(x), atol=1e-6)
+    assert np.allclose(jax.vmap(lambda row: apply.of_example(params, row))(x), net(x), atol=1e-6)
+    own = nnx.grad(lambda net: (net(x) ** 2).sum())(net)
+    gradient = jax.grad(lambda p: (apply(p, x) ** 2).sum())(params)
+    for mine, theirs in zip(jax.tree.leaves(gradient), jax.tree.leaves(nnx.to_pure_dict(own)), strict=True):
+        assert np.allclose(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+class LinenRecurrent(linen.Module):
+    @linen.compact
+    def __call__(self, x):
+        x = linen.Bidirectional(linen.RNN(linen.LSTMCell(4)), linen.RNN(linen.GRUCell(4)))(x)
+        scanned = linen.scan(
+            linen.OptimizedLSTMCell, variable_broadcast="params", split_rngs={"params": False}, in_axes=1, out_axes=1
+        )(4)
+        carry = scanned.initialize_carry(jax.random.key(0), x[:, 0].shape)
+        return linen.Dense(2)(scanned(carry, x)[1])
+
+
+def test_recurrent_linen_modules_run_inside_every_transformation():
+    x = jax.random.normal(jax.random.key(0), (5, 6, 3), jnp.float32)
+    net = LinenRecurrent()
+    variables = net.init(jax.random.key(1), x)
+    apply, params = as_apply((net, variables))
+    assert np.allclose(jax.jit(lambda p, x: apply(p, x))(params, x), net.apply(variables, x), atol=1e-6)
+    assert np.allclose(jax.vmap(lambda row: apply.of_example(params, row))(x), net.apply(variables, x), atol=1e-6)
+    own = jax.grad(lambda v: (net.apply(v, x) ** 2).sum())(variables)["params"]
+    gradient = jax.grad(lambda p: (apply(p, x) ** 2).sum())(params)
+    assert all(jax.tree.leaves(jax.tree.map(lambda a, b: np.allclose(a, b, rtol=1e-4, atol=1e-5), gradient, own)))

@@ -85,6 +85,7 @@ def test_what_came_out_decides_what_is_said(linear):
     card = anatomy.INSTRUMENT(as_subject(net, classes((4,))))
     assert card["unused"] == ["never"]
     assert card.meaning.weight == 0.7
+    assert (card.verdict, card.evidence.measured) == ("fails", 7)
     found = anatomy.measure(linear, linear.key("anatomy"))._replace(spectral_norm=None)
     assert "say little" in anatomy.interpret(found._replace(lipschitz_upper=1e4), linear).sentence
     assert anatomy.interpret(found, linear).weight == 0.2

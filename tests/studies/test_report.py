@@ -11,7 +11,7 @@ from studies.small_subjects import linear_subject
 import leadline
 from leadline.evidence import BadInput, at_most
 from leadline.studies import Meaning, NotApplicable, report as reports, run_study
-from leadline.studies.instrument import plain_numbers
+from leadline.studies.instrument_contract import plain_numbers
 from leadline.studies.instruments import ORDER, instruments
 from leadline.studies.report import card_from, card_record, data_digest
 from leadline.studies.study_directory import StudyDirectory, fingerprint

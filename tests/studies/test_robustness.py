@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from leadline.evidence.comparison import Verdict
-from leadline.studies.instrument import NotApplicable
+from leadline.studies.instrument_contract import NotApplicable
 from leadline.studies.instruments.robustness import INSTRUMENT, compare, draw, interpret
 from leadline.studies.subject_making import as_subject
 

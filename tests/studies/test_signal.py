@@ -39,7 +39,9 @@ def test_a_network_at_its_start_is_as_mean_field_says(network):
     held = [c.what for c in card.finding.comparisons if str(c.verdict) == "holds"]
     assert any("pre-activations at the start" in what for what in held)
     assert any("gradient norm by layer at the start" in what for what in held)
-    assert any("growth of the gradient per layer" in what for what in held)
+    assert {signal.EVEN, signal.ALIVE} <= set(held)
+    for grown in ("growth", "spread_growth"):
+        assert np.all(np.array(card[grown]) <= 1.0001 * np.array(card["growth_bound"]))
     assert card["names"] == ["layers[0].weight", "layers[1].weight", "layers[2].weight"]
     assert len(card.finding.figures) == 2  # sizes by layer, and their growth beside what norms allow
 

@@ -27,7 +27,7 @@ class _Nnx(eqx.Module):
     def __call__(self, params: PyTree, x: Array) -> Array:
         from flax import nnx
 
-        return nnx.merge(self.graph, params, self.rest)(x, **dict(self.options))
+        return nnx.merge(self.graph, params, self.rest, copy=True)(x, **dict(self.options))
 
 
 def open_nnx(network: Any, state: Any = None) -> tuple[Callable, PyTree]:

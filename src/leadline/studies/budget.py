@@ -201,6 +201,10 @@ class Budget:
             limit = self._told_memory
         return bool(self._noted(Choice(what, 0 if limit else 1, 1, limit)))
 
+    def note(self, what: str, taken: int, most: int, limit: str) -> None:
+        """Note that `taken` of `most` were taken where something else than the budget limits them."""
+        self._noted(Choice(what, taken, most, limit if taken < most else ""))
+
     def begin(self) -> None:
         """Forget the choices made so far: another instrument begins."""
         self.choices = {}

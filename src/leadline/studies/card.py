@@ -7,7 +7,7 @@ from typing import Any
 from leadline.evidence import Comparison, Finding, Inapplicable
 from leadline.evidence.comparison import Verdict
 
-from .instrument import Instrument, Meaning, plain_numbers
+from .instrument_contract import Instrument, Meaning, plain_numbers
 from .program_versions import program_versions
 from .subject import Subject
 

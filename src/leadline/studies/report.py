@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,13 @@ from leadline.evidence import BadInput, Comparison, Finding
 from leadline.evidence.comparison import json_number
 
 from .card import Card, card_of
-from .instrument import Meaning
+from .instrument_contract import Meaning
 from .instruments import instruments
 from .program_versions import program_versions
 from .subject import Subject
+
+if TYPE_CHECKING:
+    from .pages.differences import Differences
 
 REPORT = "report.json"
 PAGE = "report.html"
@@ -43,12 +46,16 @@ class Advice(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What a study found. `report["curvature"]` are the numbers of one instrument, `report.cards` everything."""
+    """What a study found. `report["curvature"]` are the numbers of one instrument, `report.cards` everything.
+
+    `against` is the report of a second network beside which this one is shown; None where there is none.
+    """
 
     name: str
     about: dict[str, Any]
     cards: dict[str, Card] = field(default_factory=dict)
     command: str = ""
+    against: "Report | None" = None
 
     def __getitem__(self, instrument: str) -> dict[str, Any]:
         if instrument not in self.cards:
@@ -83,8 +90,16 @@ class Report:
         """The instruments that raised an error, and which: defects of Leadline, or of what the network computes."""
         return {name: card.finding.error for name, card in self.cards.items() if card.finding.error}
 
+    def differences(self) -> "Differences":
+        """How it differs from the report that it stands against: verdicts, numbers beyond their uncertainty."""
+        from .pages.differences import differences
+
+        if self.against is None:
+            raise BadInput("There is no second report; make this one with leadline.study(..., against=other).")
+        return differences(self, self.against)
+
     def to_json(self, *, figures: bool = True) -> dict[str, Any]:
-        """The report as strict JSON (docs/json.md says what is in it)."""
+        """The report as strict JSON (docs/json.md says what is in it), without the one that it stands against."""
         return {
             "name": self.name,
             "command": self.command,
@@ -109,10 +124,21 @@ class Report:
         write_whole(directory / PAGE, report_html(self).encode())
         return directory / PAGE
 
+    def save_against(self, directory: Path | str) -> Path:
+        """Write against.html, this report beside the one that it stands against; the page is returned."""
+        from .pages.against_page import comparison_html
+
+        if self.against is None:
+            raise BadInput("There is no second report; make this one with leadline.study(..., against=other).")
+        page = Path(directory) / SIDE_BY_SIDE
+        write_whole(page, comparison_html(self, self.against).encode())
+        return page
+
     def _repr_html_(self) -> str:
+        from .pages.against_page import comparison_fragment
         from .pages.report_page import report_fragment
 
-        return report_fragment(self)
+        return report_fragment(self) if self.against is None else comparison_fragment(self, self.against)
 
     def __repr__(self) -> str:
         return f"Report({self.name!r}, " + ", ".join(f"{n}: {v}" for n, v in self.verdicts().items()) + ")"

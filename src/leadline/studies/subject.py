@@ -19,6 +19,7 @@ from .intake.image_layout import ImageLayout, layout_of
 from .intake.positions import counting
 
 TOGETHER = 1024  # rows whose outputs are computed at once
+SCORED = 1e12  # operations of one pass over the data: half a minute on a core; larger networks score fewer rows
 
 
 class Rows(NamedTuple):
@@ -174,6 +175,21 @@ class Subject:
         """row_losses(params, inputs, targets): one loss per row, differentiable and jittable."""
         return RowLosses(self.apply, self.criterion)
 
+    @cached_property
+    def operations(self) -> float:
+        """Floating-point operations of one row's outputs, as the compiler counts them before it compiles."""
+        some = self.sample.inputs
+        shape = jax.ShapeDtypeStruct(some.shape, some.dtype)
+        try:
+            counted = jax.jit(lambda p, x: self.apply(p, x)).lower(self.params, shape).cost_analysis()
+            return max(float(counted["flops"]), 1.0) / len(some)
+        except (KeyError, TypeError, NotImplementedError):  # not every back end counts
+            return 2.0 * self.size
+
+    def scored(self, rows: Rows) -> Rows:
+        """Of training or test rows those whose outputs are computed: all, or as many as one pass affords."""
+        return rows.first(max(int(SCORED / self.operations), self.rows, TOGETHER))
+
     def scores(self, inputs: Num[np.ndarray, "n ..."], params: PyTree = None) -> Float[np.ndarray, "n ..."]:
         """The outputs of any number of rows, some at a time."""
         params = self.params if params is None else params
@@ -193,14 +209,15 @@ class Subject:
 
     @cached_property
     def train_scores(self) -> Float[np.ndarray, "n ..."]:
-        return self.scores(self.train.inputs)
+        """The outputs of `scored(train)`."""
+        return self.scores(self.scored(self.train).inputs)
 
     @cached_property
     def test_scores(self) -> Float[np.ndarray, "m ..."]:
-        """The outputs of the test rows; there must be some."""
+        """The outputs of `scored(test)`; there must be test rows."""
         if self.test is None:
             raise ValueError(f"{self.name} has no test rows; give some.")
-        return self.scores(self.test.inputs)
+        return self.scores(self.scored(self.test).inputs)
 
     @cached_property
     def budget(self) -> Budget:

@@ -145,7 +145,7 @@ def _with_targets(
     else:
         precision = np.dtype(jnp.result_type(*jax.tree.leaves(fit.params)))
         parts = [(real_targets(targets, width, named, precision), what) for targets, what in parts]
-    made = [Rows(rows.inputs.astype(fit.dtype), y) for rows, (y, _) in zip(given, parts, strict=False)]
+    made = [Rows(rows.inputs.astype(fit.dtype, copy=False), y) for rows, (y, _) in zip(given, parts, strict=False)]
     return apply, criterion if where is None else PositionLoss(criterion), named, [*made, None][:2]
 
 
@@ -202,7 +202,7 @@ def _start(start: Any, fit: Fitted, inputs: np.ndarray) -> PyTree:
 
 
 def _check_outputs(subject: Subject) -> None:
-    """The network computes the outputs of all training rows, finite numbers, each row's from that row alone."""
+    """The network computes the outputs of training rows, finite numbers, each row's from that row alone."""
     try:
         scores = subject.train_scores
     except Exception as error:  # whatever a user's network raises on more rows than it was tried on

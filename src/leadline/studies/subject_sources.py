@@ -27,6 +27,7 @@ from .subject_making import as_subject
 
 _RECIPES = Path(__file__).parent / "recipes"
 UNTRAINED = "untrained"  # the default network before its training
+OF_A_NETWORK = ("weights", "select", "optimiser", "step", "momentum", "batch")  # what a request says of it, if anything
 TRAINING = "training"  # where, in the directory of a study, the network is trained
 
 
@@ -176,6 +177,9 @@ def _of_object(wish: SubjectRequest, notice: Callable[[str], None]) -> Subject:
     if callable(found) and not isinstance(found, eqx.Module) and _takes_nothing(found):
         found = called(found, wish.model)
     if isinstance(found, Subject):
+        own = [name for name in OF_A_NETWORK if getattr(wish, name) is not None]
+        if own:
+            raise BadInput(f"{wish.model} is a Subject, which has its {own[0]} already; leave --{own[0]} out.")
         return found
     if callable(found) and type(found).__name__ == "function":
         raise BadInput(f"{wish.model} is a function; give the pair (f, params), or a function without arguments.")

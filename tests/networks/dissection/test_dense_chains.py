@@ -8,6 +8,7 @@ from leadline import as_apply, networks
 from leadline.networks.dissection import dissect, is_odd, read_dense_chain
 from leadline.networks.dissection.elementwise import scalar_function
 from leadline.networks.symmetry.symmetries import permutation_copies, scale_invariants
+from leadline.training.objectives import LOSSES
 
 
 def chain_of(net):
@@ -45,6 +46,33 @@ def test_rescaling_is_that_of_the_network_and_keeps_the_outputs(net, dense):
     theirs = networks.rescale_units(net, [jax.numpy.asarray(f) for f in factors])
     assert np.allclose(moved.weights[1], theirs.layers[1].weight, rtol=1e-5)
     assert np.allclose(moved(X), dense(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_what_an_activation_allows_changes_no_output_by_more_than_rounding(activation):
+    net = networks.MLP((3, 5, 4, 2), activation, key=jax.random.key(1))
+    dense, rng = read_dense_chain(chain_of(net)), np.random.default_rng(1)
+    moved = [dense.reorder([rng.permutation(n) for n in dense.widths])]
+    if activation == "relu":
+        moved.append(dense.rescale([10.0 ** rng.uniform(-1, 1, n) for n in dense.widths]))
+    else:
+        moved.append(dense.rescale([rng.choice([-1.0, 1.0], n) for n in dense.widths]))
+    for other in moved:
+        apart = np.abs(np.asarray(other(X), float) - np.asarray(dense(X), float))
+        assert np.all(apart <= dense.rounding(X) + other.rounding(X))
+        assert any(not np.array_equal(a, b) for a, b in zip(other.weights, dense.weights, strict=True))
+
+
+def test_what_an_activation_does_not_allow_changes_the_outputs():
+    dense = read_dense_chain(chain_of(networks.MLP((3, 5, 4, 2), "tanh", key=jax.random.key(1))))
+    assert not np.allclose(dense.rescale([np.full(n, 3.0) for n in dense.widths])(X), dense(X), atol=1e-2)
+
+
+def test_softmax_does_not_see_a_constant_so_the_heads_gradient_sums_to_zero_over_classes(dense):
+    labels = np.arange(len(X)) % 2
+    gradient = jax.grad(lambda c: LOSSES["cross-entropy"](c(X), labels).mean())(dense)
+    assert np.abs(np.asarray(gradient.weights[-1]).sum(0)).max() < 1e-6 < np.abs(gradient.weights[-1]).max()
+    assert abs(float(gradient.biases[-1].sum())) < 1e-6
 
 
 def test_copies_are_factorials_and_equal_units_count_once(net, dense):

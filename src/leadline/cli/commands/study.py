@@ -1,8 +1,10 @@
 """`leadline study`: one report on a network, theory beside measurement."""
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -10,7 +12,8 @@ from ..interrupts import check
 from ..settings import finite
 
 if TYPE_CHECKING:
-    from leadline.studies import Card, Report, SubjectRequest
+    from leadline.studies import Card, Report, Subject, SubjectRequest
+    from leadline.studies.study_directory import StudyDirectory
 
 
 def study(
@@ -37,6 +40,16 @@ def study(
     batch: Annotated[int | None, typer.Option(min=1, help="The batch size it was trained with.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Use this instrument alone; may be repeated.")] = None,
     against: Annotated[str | None, typer.Option(help="A second subject, to be shown beside the first.")] = None,
+    against_weights: Annotated[Path | None, typer.Option(help="The second network's weights, as --weights.")] = None,
+    against_select: Annotated[str | None, typer.Option(help="Which of its outputs, as --select.")] = None,
+    against_optimiser: Annotated[str | None, typer.Option(help="What it was trained with, as --optimiser.")] = None,
+    against_step: Annotated[
+        float | None, typer.Option(callback=finite, min=0, help="The step size of that optimiser.")
+    ] = None,
+    against_momentum: Annotated[
+        float | None, typer.Option(callback=finite, min=0, help="The momentum of that optimiser.")
+    ] = None,
+    against_batch: Annotated[int | None, typer.Option(min=1, help="The batch size it was trained with.")] = None,
     rows: Annotated[int, typer.Option(min=20, help="Look at so many training rows where it is costly.")] = 1000,
     minutes: Annotated[
         float, typer.Option(callback=finite, min=0.01, help="About how long it may take on this machine.")
@@ -52,66 +65,116 @@ def study(
     """Study a network: what theory says of it and what is measured, in one report. Without arguments, on digits."""
     from leadline.cli import show_study
     from leadline.studies import SubjectRequest
+    from leadline.studies.report import PAGE
+    from leadline.studies.studying import told_apart
 
     shared = {"data": data, "target": target, "loss": loss, "rows": rows, "seed": seed}
     known = {"weights": weights, "select": select, "optimiser": optimiser, "step": step, "momentum": momentum}
     wish = SubjectRequest(subject, batch=batch, **known, **shared)
-    if against is None:
-        report, page = _studied(wish, out or Path("studies") / wish.name, only or [], fresh, json, minutes, memory)
-        show_study.report(report, page, as_json=json)
+    other = _second(
+        against,
+        shared,
+        weights=against_weights,
+        select=against_select,
+        optimiser=against_optimiser,
+        step=against_step,
+        momentum=against_momentum,
+        batch=against_batch,
+    )
+    how = _How(only or [], fresh, json, minutes, memory)
+    if other is None:
+        place = out or Path("studies") / wish.name
+        (report,) = _studied([wish], [place], how)
+        show_study.report(report, place / PAGE, as_json=json)
         return 1 if "error" in report.verdicts().values() else 0
-    other = SubjectRequest(against, **shared)
     place = out or Path("studies") / f"{wish.name}-against-{other.name}"
-    names = (wish.name, other.name) if wish.name != other.name else ("first", "second")
-    reports = [
-        _studied(one, place / name, only or [], fresh, json, minutes, memory)[0]
-        for one, name in zip((wish, other), names, strict=True)
-    ]
-    if wish.name == other.name:  # two files that call their network alike
-        reports = [replace(report, name=one.model) for report, one in zip(reports, (wish, other), strict=True)]
-    show_study.both(*reports, _side_by_side(*reports, place), as_json=json)
+    reports = _studied([wish, other], [place / name for name in told_apart(wish.name, other.name)], how)
+    if wish.name == other.name:  # two files that call their network alike, or one network with two sets of weights
+        models = told_apart(wish.model, other.model)
+        reports = [replace(report, name=name) for report, name in zip(reports, models, strict=True)]
+    first, second = reports
+    first = replace(first, against=second)
+    show_study.both(first, second, first.save_against(place), as_json=json)
     return 1 if any("error" in r.verdicts().values() for r in reports) else 0
 
 
-def _studied(
-    wish: "SubjectRequest", out: Path, only: list[str], fresh: bool, quiet: bool, minutes: float, memory: str | None
-) -> tuple["Report", Path]:
-    """Open the subject, run what is not there yet, and write the report after every card."""
-    from leadline.cli import show_study
+class _How(NamedTuple):
+    """What holds for all networks of one command."""
+
+    only: list[str]
+    fresh: bool
+    quiet: bool
+    minutes: float
+    memory: str | None
+
+
+def _second(against: str | None, shared: dict[str, Any], **own: Any) -> "SubjectRequest | None":
+    """What is to be shown beside the first network, with its own weights, output and training; None where nothing is.
+
+    Data, loss, rows and seed are those of the first.
+    """
     from leadline.evidence.parameters import BadInput
-    from leadline.studies import open_subject
-    from leadline.studies.budget import MINUTES, memory_of
-    from leadline.studies.report import PAGE, chosen_instruments
+    from leadline.studies import SubjectRequest
+
+    if against is not None:
+        return SubjectRequest(against, **own, **shared)
+    given = next((name for name, value in own.items() if value is not None), None)
+    if given is not None:
+        raise BadInput(f"--against-{given} is about a second network; name that with --against.")
+    return None
+
+
+def _studied(wishes: "Sequence[SubjectRequest]", places: Sequence[Path], how: _How) -> "list[Report]":
+    """Open every subject, so that a mistake in one is told before any is studied; then run what is not there yet."""
+    from leadline.evidence.parameters import BadInput
+    from leadline.studies.budget import memory_of
+    from leadline.studies.report import chosen_instruments
     from leadline.studies.study_directory import StudyDirectory
+
+    chosen_instruments(how.only)
+    if how.memory is not None:
+        memory_of(how.memory)
+    with contextlib.ExitStack() as opened:
+        place = places[0]
+        try:
+            studies = []
+            for wish, place in zip(wishes, places, strict=True):
+                directory = opened.enter_context(StudyDirectory(place).open())
+                studies.append((wish, directory, _opened(wish, directory, how)))
+            reports = []
+            for wish, directory, subject in studies:
+                place = directory.path
+                reports.append(_run(wish, subject, directory, how))
+        except OSError as error:
+            raise BadInput(f"Cannot write to {place} ({error.strerror or error}); choose another --out.") from None
+    return reports
+
+
+def _opened(wish: "SubjectRequest", directory: "StudyDirectory", how: _How) -> "Subject":
+    from leadline.cli import show_study
+    from leadline.studies import open_subject
+
+    if how.fresh:
+        directory.clear()
+    seen = show_study.notices.is_terminal and not how.quiet
+    subject = open_subject(wish, directory.path, progress=seen, notice=show_study.say)
+    subject.budget.limit(how.minutes, how.memory)
+    return subject
+
+
+def _run(wish: "SubjectRequest", subject: "Subject", directory: "StudyDirectory", how: _How) -> "Report":
+    """Run the instruments, and write the report after every card."""
+    from leadline.cli import show_study
+    from leadline.studies.budget import MINUTES, memory_of
+    from leadline.studies.report import chosen_instruments
     from leadline.studies.studying import collected
 
-    names = chosen_instruments(only)
-    command = wish.command() + ("" if minutes == MINUTES else f" --minutes {minutes:g}")
-    command += "" if memory is None else f" --memory {memory_of(memory)}"
-    try:
-        with StudyDirectory(out).open() as directory:
-            if fresh:
-                directory.clear()
-            seen = show_study.notices.is_terminal and not quiet
-            subject = open_subject(wish, out, progress=seen, notice=show_study.say)
-            subject.budget.limit(minutes, memory)
-            with show_study.progress(wish.name, names, quiet=quiet) as bar:
+    command = wish.command() + ("" if how.minutes == MINUTES else f" --minutes {how.minutes:g}")
+    command += "" if how.memory is None else f" --memory {memory_of(how.memory)}"
+    with show_study.progress(wish.name, chosen_instruments(how.only), quiet=how.quiet) as bar:
 
-                def after(card: "Card") -> None:
-                    bar.finished(card)
-                    check()
+        def after(card: "Card") -> None:
+            bar.finished(card)
+            check()
 
-                report = collected(subject, directory, only=only, command=command, before=bar.running, after=after)
-    except OSError as error:
-        raise BadInput(f"Cannot write to {out} ({error.strerror or error}); choose another --out.") from None
-    return report, out / PAGE
-
-
-def _side_by_side(first: "Report", second: "Report", place: Path) -> Path:
-    from leadline._files import write_whole
-    from leadline.studies import comparison_html
-    from leadline.studies.report import SIDE_BY_SIDE
-
-    page = place / SIDE_BY_SIDE
-    write_whole(page, comparison_html(first, second).encode())
-    return page
+        return collected(subject, directory, only=how.only, command=command, before=bar.running, after=after)

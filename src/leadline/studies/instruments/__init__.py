@@ -3,7 +3,10 @@
 import importlib
 import pkgutil
 
-from ..instrument import Instrument
+from leadline._messages import unknown
+from leadline.evidence import BadInput
+
+from ..instrument_contract import Instrument
 
 #: The order of the report; instruments that are not named here follow in the order of their names.
 ORDER = (
@@ -29,3 +32,15 @@ def instruments() -> dict[str, Instrument]:
     names = [name for name in ORDER if name in files] + sorted(files - set(ORDER))
     found = (importlib.import_module(f"{__name__}.{name}").INSTRUMENT for name in names)
     return {instrument.name: instrument for instrument in found}
+
+
+def instrument(name: str) -> Instrument:
+    """One instrument by its name; called with a subject it gives its card.
+
+    >>> instrument("robustness").question
+    'How small a change of an input changes the decision, and what change is excluded?'
+    """
+    found = instruments()
+    if name not in found:
+        raise BadInput(unknown("instrument", name, found))
+    return found[name]

@@ -9,10 +9,11 @@ from jaxtyping import PRNGKeyArray, PyTree
 from leadline.evidence import Comparison, Figure, at_most
 from leadline.presentation import figure
 
-from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
+from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
 from ..subject import Subject
 
 SHOWN = 16  # layers in a figure
+UNUSED = "parameters without effect on the output, none"
 
 
 class Layer(NamedTuple):
@@ -110,10 +111,9 @@ def _norm(matrix: np.ndarray) -> float:
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
-    if found.lipschitz_upper is not None:
-        yield at_most(
-            found.lipschitz_lower, found.lipschitz_upper, "largest stretch of inputs found, product of norms", rtol=1e-4
-        )
+    # that no stretch exceeds the product of norms is true of every chain: a test, and a line of the figure
+    chosen = "no output was chosen, for which the weights of the others do nothing"
+    yield at_most(found.unused_parameters, 0, UNUSED).given(not subject.selected, chosen)
     for part in found.parts:
         yield part.comparison()
 
@@ -171,6 +171,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             0.7,
             "Remove them, or look for the layer that is never called.",
             change=found.unused_parameters / found.parameters,
+            rests_on=UNUSED,
         )
     count, each = len(found.layers), found.parameters / subject.train.count
     size = (
@@ -196,7 +197,6 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "will say little.",
             0.4,
             "Use local certificates (interval bounds), not the product of norms.",
-            rests_on="largest stretch of inputs found",
         )
     return Meaning(f"The network has {size}; {told}.", 0.2)
 

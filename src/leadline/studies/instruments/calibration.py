@@ -8,7 +8,7 @@ import numpy as np
 from leadline.evidence import Comparison, Figure, at_least, at_most, frequency, mean, smaller
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning
+from ..instrument_contract import Instrument, Meaning
 from ..measurements.calibration_measures import DRAWS, FEWEST, LEVELS, Measured, measure_calibration
 from ..subject import Subject
 

@@ -15,7 +15,7 @@ from leadline.curvature.spectra.spectral_density import SpectralDensity
 from leadline.evidence import Comparison, Figure, at_least, at_most
 from leadline.presentation import figure
 
-from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
+from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
 from ..measurements.sloppy_spectrum import SloppySpectrum, sloppy_spectrum
 from ..subject import Rows, Subject, TrainingHistory
 

@@ -16,7 +16,7 @@ from leadline.generalisation.network_certificates import ROWS_A_DRAW, NetworkCer
 from leadline.generalisation.network_norms import LayerNorms
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument_contract import Instrument, Meaning, NotApplicable
 from ..subject import Rows, Subject
 
 CONFIDENCE = 0.95  # of every bound and interval
@@ -28,6 +28,7 @@ NUM_STEPS, RATE = 600, 2e-2  # of the posterior's fit; fewer steps are longer, u
 FASTER = 5.0  # times
 POSTERIOR_BATCH = 128  # rows of each
 WEIGHT_SECONDS = 4e-8  # a normal number for one weight, its exponential, and a step of Adam, on one core
+ONE_PASS = "the work of one pass over the data"
 FEWEST = 64  # steps of the posterior, and networks drawn from it
 
 
@@ -71,9 +72,11 @@ def refuses(subject: Subject) -> str:
 
 
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
-    wrong, margins = _errors(subject.train_scores, subject.train)
-    n = subject.train.count
-    chance = 1 - np.bincount(subject.train.targets).max() / n
+    seen = subject.scored(subject.train)
+    wrong, margins = _errors(subject.train_scores, seen)
+    n = seen.count
+    subject.budget.note("training rows", n, subject.train.count, ONE_PASS)
+    chance = 1 - np.bincount(seen.targets).max() / n
     training = generalisation.exact_interval(wrong, n, confidence=CONFIDENCE)
     common: dict[str, Any] = {"confidence": CONFIDENCE, "trivial": float(chance)}
     parts, bounds = [], {}
@@ -81,8 +84,10 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     if subject.test is None:
         parts.append(NotApplicable("test error", "there are test rows"))
     else:
-        errors, test_margins = _errors(subject.test_scores, subject.test)
-        m = subject.test.count
+        unseen = subject.scored(subject.test)
+        errors, test_margins = _errors(subject.test_scores, unseen)
+        m = unseen.count
+        subject.budget.note("test rows", m, subject.test.count, ONE_PASS)
         test = generalisation.exact_interval(errors, m, confidence=CONFIDENCE)
         gap = test.share - training.share
         gap_interval = (test.low - training.share, test.high - training.share)
@@ -147,7 +152,9 @@ def _of_layers(
 
         start = dissect(subject.apply, subject.past.start, subject.sample.inputs).chain
     try:
-        return generalisation.chain_bounds(found.chain, margins, subject.train.inputs, error, start=start, **common), []
+        return generalisation.chain_bounds(
+            found.chain, margins, subject.train.inputs[: len(margins)], error, start=start, **common
+        ), []
     except ValueError:
         return None, [NotApplicable(what, "every layer of the network is dense")]
 

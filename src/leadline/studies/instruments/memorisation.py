@@ -13,7 +13,7 @@ from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
 from leadline.regularisation.early_stopping.fitting_order import FittingOrder
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument_contract import Instrument, Meaning, NotApplicable
 from ..measurements.example_memory import (
     CORRUPTED,
     Influences,
@@ -73,11 +73,12 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         parts.append(NotApplicable("test accuracy and neighbours of test rows", "there are test rows"))
     else:
         near = neighbours(subject, layer)
-        test_right = _right(subject.test_scores, subject.test.targets, labelled)
-    if labelled and subject.test is not None:
-        right = int((subject.test_scores.argmax(1) == subject.test.targets).sum())
-        interval = exact_interval(right, subject.test.count, confidence=CERTAIN)
-        chance = float(np.bincount(subject.test.targets).max() / subject.test.count)
+        unseen = subject.scored(subject.test)
+        test_right = _right(subject.test_scores, unseen.targets, labelled)
+        if labelled:
+            right = int((subject.test_scores.argmax(1) == unseen.targets).sum())
+            interval = exact_interval(right, unseen.count, confidence=CERTAIN)
+            chance = float(np.bincount(unseen.targets).max() / unseen.count)
     trial, order = label_trial(subject, rng), label_order(subject, rng, key)
     if isinstance(order, NotApplicable):
         parts.append(order)
@@ -142,7 +143,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     if near is not None:
         yield _same_distances(near)
         yield at_most(near.duplicates, 0, "test rows that are training rows")
-    if found.influences is not None:
+    if found.influences is not None and subject.loss != "squared":  # one Newton step on a square is exact
         i = found.influences
         scale = float(np.linalg.norm(i.actual))
         error = float(np.linalg.norm(i.actual - i.predicted)) / scale if scale else 0.0

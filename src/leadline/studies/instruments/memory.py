@@ -7,7 +7,7 @@ import numpy as np
 from leadline.evidence import Comparison, Figure, at_most, mean
 from leadline.presentation import figure
 
-from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
+from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
 from ..measurements.recurrent.memory_measures import Measured, measure_memory
 from ..subject import Subject
 

@@ -14,8 +14,8 @@ from leadline.presentation import figure
 from leadline.stochastic.moments.quadratic_floors import FloorCheck
 from leadline.stochastic.runs.short_continuations import Continuation, LossAround, SegmentDrop, tree_dot
 
-from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
-from ..measurements.noisy_steps import RUNS, affordable, equilibrium_floor, noisy_steps, operations
+from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
+from ..measurements.noisy_steps import RUNS, affordable, equilibrium_floor, noisy_steps
 from ..subject import Subject
 from .curvature import why_not_plain
 
@@ -105,7 +105,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
             tuple(parts),
         )
     along = tree_dot(g, hessian(g)) / square
-    work = operations(subject)
+    work = subject.operations * subject.sample.count
     draws, num_steps, looks = affordable(
         subject,
         batch,
@@ -324,7 +324,7 @@ def _share_right(subject: Subject) -> float:
     """The share of training labels that have the largest score; 0 where there are no labels."""
     if not subject.classifies:
         return 0.0
-    scores, labels = subject.counted(subject.train_scores, subject.train)
+    scores, labels = subject.counted(subject.train_scores, subject.scored(subject.train))
     return float(np.mean(scores.argmax(axis=1) == labels))
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, PRNGKeyArray
 from leadline.evidence import Comparison, Figure, Inapplicable, at_most, frequency
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable
+from ..instrument_contract import Instrument, Meaning, NotApplicable
 from ..subject import Subject
 
 ROWS, FEWER = 200, 100  # rows for the accuracies, and for the radii in the 2-norm
@@ -145,6 +145,7 @@ def _right_rows(subject: Subject) -> tuple[np.ndarray, np.ndarray, str]:
     for where, rows in (("test", subject.test), ("training", subject.train)):
         if rows is None:
             continue
+        rows = subject.scored(rows)
         scores = subject.test_scores if where == "test" else subject.train_scores
         right = np.flatnonzero(scores.argmax(axis=1) == rows.targets)
         right = right[: _affordable(subject, len(right))]
@@ -182,7 +183,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
             "certified radius, smallest attack, every row (∞-norm)",
             atol=rounding * (found.input_range[1] - found.input_range[0]),
         )
-        yield replace(c, says_nothing=not found.interval_radii.any())
+        yield replace(c, says_nothing=not (found.interval_radii >= found.eps[0]).any())  # none at the least size
     attack = np.minimum(found.deepfool_radii, found.pgd_radii)
     if found.lipschitz_radii is not None:
         c = at_most(
@@ -192,7 +193,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
             rtol=rounding,
             atol=rounding * float(np.median(np.where(np.isfinite(attack), attack, 1.0))),
         )
-        yield replace(c, says_nothing=not found.lipschitz_radii.any())
+        yield replace(c, says_nothing=not (found.lipschitz_radii >= found.eps[0]).any())  # not even of one input
     for what, weak, strong in (
         (
             "rows that one step fools and PGD does not, of those that only one of them fools",

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
-from leadline.evidence import Comparison, Figure, at_most, mean
+from leadline.evidence import Comparison, Figure, at_most, close, mean
 from leadline.networks.dissection.chain import Chain
 from leadline.networks.dissection.layer_moments import LayerMoments
 from leadline.presentation import figure
 
-from ..instrument import EVERY_KIND, Instrument, Meaning, NotApplicable
+from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable
 from ..measurements.layer_laws import growth_bounds, log_slope, scatter_ranges
 from ..subject import Subject
 
@@ -22,6 +22,9 @@ LEAST = 100  # rows that are looked at however little time there is
 CHANCE = 1e-3
 SHOWN = 60  # layers in a figure
 UNEVEN = 100.0  # gradients at the first layer and at the last, this many times apart
+DEAD = 0.05  # of the hidden units, above which it is said
+EVEN = "gradient norm at the first layer over that at the last: log₁₀, within a hundred times"
+ALIVE = "share of hidden units that no row sends a gradient through, one in twenty"
 
 
 class Measured(NamedTuple):
@@ -147,13 +150,22 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
             yield _in_range(*inner, "gradient norm by layer at the start, mean field")
     if found.start_active is not None and found.start_active.size > 1:
         yield mean(found.start_active, 0.5, "share of inputs that activate a unit at the start, one half")
-    if found.growth is not None:
-        yield at_most(found.growth, found.growth_bound, "growth of the gradient per layer, product of norms", rtol=1e-4)
-        yield at_most(
-            found.spread_growth, found.growth_bound, "growth of differences per layer, product of norms", rtol=1e-4
-        )
+    # that nothing grows by more than the product of norms is true of every chain: a test, and a line of the figure
+    if found.gradient_ratio is not None and len(found.names) > 1 and 0 < found.gradient_ratio < math.inf:
+        yield close(math.log10(found.gradient_ratio), 0.0, EVEN, atol=math.log10(UNEVEN)).as_empirical()
+    if any(found.activations):
+        yield at_most(_dead_share(found), DEAD, ALIVE).as_empirical()
     for part in found.parts:
         yield part.comparison()
+
+
+def _hidden(found: Measured) -> int:
+    """The number of units with an activation; of all where there is none."""
+    return sum(u for u, a in zip(found.units, found.activations, strict=True) if a) or sum(found.units)
+
+
+def _dead_share(found: Measured) -> float:
+    return sum(found.dead) / _hidden(found)
 
 
 def _in_range(measured: np.ndarray, predicted: np.ndarray, ranges: np.ndarray, what: str) -> Comparison:
@@ -267,8 +279,7 @@ def _whole_layers(panel: Figure, depth: int) -> Figure:
 
 def interpret(found: Measured, subject: Subject) -> Meaning:
     depth, ratio = len(found.names), found.gradient_ratio
-    hidden = sum(u for u, a in zip(found.units, found.activations, strict=True) if a) or sum(found.units)
-    dead, quiet = sum(found.dead) / hidden, sum(s or 0 for s in found.saturated) / hidden
+    dead, quiet = _dead_share(found), sum(s or 0 for s in found.saturated) / _hidden(found)
     if not (np.all(np.isfinite(found.second)) and np.all(np.isfinite(found.gradient))):
         return Meaning(
             "Values or gradients inside the network are not finite on the training rows.",
@@ -291,6 +302,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             0.9,
             "Use a larger weight scale (He for relu, Glorot for tanh), skip connections or normalisation.",
             change=1 - ratio,
+            rests_on=EVEN,
         )
     if ratio > 1e4:
         return Meaning(
@@ -298,6 +310,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             0.9,
             "Use a smaller weight scale, gradient clipping or normalisation.",
             change=1 - 1 / ratio,
+            rests_on=EVEN,
         )
     if dead > 0.3:
         return Meaning(
@@ -306,6 +319,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             0.75,
             "Lower the step size, use leaky_relu or gelu, or a narrower network.",
             change=min(dead, 1.0),
+            rests_on=ALIVE,
         )
     if quiet > 0.3:
         return Meaning(
@@ -316,12 +330,13 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         )
     told = f"the gradient at the first of {depth} layers is {ratio:.2g} times that at the last"
     even = 1 / UNEVEN <= ratio <= UNEVEN
-    if dead > 0.05:
+    if dead > DEAD:
         return Meaning(
             f"Signals pass {'well' if even else 'unevenly'} ({told}), but {dead:.0%} of the hidden units are dead.",
             0.45,
             "A narrower network may do as well.",
             change=dead,
+            rests_on=ALIVE,
         )
     units = f"{dead:.1%} of the hidden units are dead" if dead else "no hidden unit is dead"
     if not even:

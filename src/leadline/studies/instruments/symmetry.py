@@ -7,24 +7,29 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from leadline.evidence import Comparison, Figure, at_most, close
+from leadline.evidence import Comparison, Figure, Verdict, at_least, at_most
 from leadline.generalisation import exact_interval
+from leadline.generalisation.held_out_bounds import ExactInterval
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable
-from ..measurements.image_moves import Change, ImageMoves, image_moves, is_built_in, rounding
+from ..instrument_contract import Instrument, Meaning, NotApplicable
+from ..measurements.image_moves import Answers, Change, ImageMoves, image_moves, is_built_in, rounding
 from ..measurements.layer_symmetries import LayerSymmetries, LayerSymmetry, layer_symmetries
 from ..measurements.unit_symmetries import UnitSymmetries, unit_symmetries
 from ..subject import Subject
 
 CERTAIN = 0.999
 MATTERS = 0.05  # of the accuracy that a small move takes away
+KEPT = 0.1  # of how far the norms went: up to this gradient flow is said to describe what training did
 SHOWN = 16  # layers in a figure
+SHIFTED = "share right after a shift by one pixel (upper end), untouched"
+TURNED = "share right after a small rotation (upper end), untouched"
+BALANCE = "balance of scales: change in training as a share of how far the norms went, a tenth"
 
 
 class Measured(NamedTuple):
-    """`units`: reordering and rescaling of hidden units; `images`: transformed images; `layers`: what each convolution
-    and pooling does to them; None where they do not apply."""
+    """`units`: what may be done to hidden units; `images`: transformed images; `layers`: what each convolution and
+    pooling does to them; None where they do not apply."""
 
     units: UnitSymmetries | None
     images: ImageMoves | None
@@ -42,24 +47,34 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Both kinds of symmetry."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
     parts: list[NotApplicable] = []
-    units = unit_symmetries(subject, rng, parts)
-    if subject.image_shape is None:
+    units, layout = unit_symmetries(subject, parts), subject.image_layout
+    if layout is None:
         parts.append(
             NotApplicable(
                 "shifts, flips and rotations", "an input is an image: height and width, with colours first or last"
             )
         )
         return Measured(units, None, None, tuple(parts))
-    layers = layer_symmetries(subject, parts)
-    return Measured(units, image_moves(subject, rng), layers, tuple(parts))
+    layers = layer_symmetries(subject, layout, parts)
+    return Measured(units, image_moves(subject, layout, rng), layers, tuple(parts))
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
-    """Exact symmetries to rounding, built-in invariances, and what Lipschitz bounds allow."""
+    """What gradient flow keeps, what small moves take away, what a Lipschitz bound allows, and layers that move along.
+
+    That reordering and rescaling of units, and a constant added to all scores, change nothing is true of every network
+    and therefore a test of the library (tests/networks), no comparison.
+    """
     for part in found.parts:
         yield part.comparison()
-    if found.units is not None:
-        yield from _compare_units(found.units)
+    if found.units is not None and found.units.balance is not None:
+        plain = "it was trained by plain gradient descent at a known constant step, without momentum or decay"
+        yield (
+            at_most(float(found.units.balance.share.max()), KEPT, BALANCE)
+            .given(subject.past.plain, plain)
+            .given(found.units.balance.moved.any(), "training moved the weights")
+            .as_empirical()
+        )
     if found.images is not None:
         yield from _compare_images(found.images, subject)
     clear = [] if found.layers is None else [y.inside for y in found.layers.layers if y.inside is not None]
@@ -68,62 +83,76 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         yield at_most(clear, 100 * rounding(subject), what)
 
 
-def _compare_units(units: UnitSymmetries) -> Iterator[Comparison]:
-    for change, what in (
-        (units.permuted, "hidden units reordered: largest change of an output"),
-        (units.rescaled, "hidden units rescaled: largest change of an output"),
-        (units.flipped, "signs of hidden units changed: largest change of an output"),
-        (units.head_sum, "softmax does not see a constant: sum of the last layer's gradient over classes"),
-    ):
-        if change is not None:
-            yield close(change[0], 0.0, what, atol=change[1])
-    if units.into is not None:
-        what = "gradient along every unit's rescaling: into the unit, out of it"
-        yield close(units.into, units.out, what, atol=units.balance_rounding)
-
-
 def _compare_images(images: ImageMoves, subject: Subject) -> Iterator[Comparison]:
-    if images.linear_error is not None:
-        error, room = images.linear_error
-        yield close(error, 0.0, "one linear layer: change of the scores, less W(TX − X)", atol=room)
-    for kind in ("shifts", "flips", "turns"):
-        family = images.of(kind)
-        held = [c for c in family if is_built_in(c, subject)]
-        if family:
-            what = f"{kind} of images: relative change of the outputs"
-            yield at_most([c.relative for c in held or family], rounding(subject), what).given(
-                held, f"the architecture is invariant to {kind}, whatever its weights"
-            )
-    known = np.array([(c.changed, c.unprotected) for c in images.changes if c.unprotected is not None]) / images.rows
-    if len(known):
-        yield at_most(
-            *known.T, "decisions changed, and images moved beyond the reach of a Lipschitz bound", trivial=1.0
+    answers = images.answers
+    if answers is None:
+        return
+    for what, move in ((SHIFTED, _worst_step(images, answers)), (TURNED, _worst_turn(images, answers))):
+        yield (
+            at_least(_right(move, images, answers).high, answers.accuracy, what)
+            .given(answers.accuracy >= 2 / subject.outputs, "the network is right more often than a guess")
+            .as_empirical()
         )
-    elif images.accuracy is not None:
-        yield NotApplicable(
-            "decisions protected by a Lipschitz bound", "the network is a chain of known maps"
-        ).comparison()
+    if answers.unprotected is None:
+        why = "the network is a chain of known maps"
+        yield NotApplicable("decisions protected by a Lipschitz bound", why).comparison()
+        return
+    shares = np.array([(answers.changed[c.name], answers.unprotected[c.name]) for c in images.changes]) / images.rows
+    yield at_most(*shares.T, "decisions changed, and images moved beyond the reach of a Lipschitz bound", trivial=1.0)
+
+
+def _worst_step(images: ImageMoves, answers: Answers) -> Change:
+    """The shift by one pixel that leaves fewer right."""
+    return min((c for c in images.changes if c.name in ("right 1", "down 1")), key=lambda c: answers.right[c.name])
+
+
+def _worst_turn(images: ImageMoves, answers: Answers) -> Change:
+    """The rotation by a few degrees that leaves fewest right."""
+    return min(images.of("rotations"), key=lambda c: answers.right[c.name])
+
+
+def _right(change: Change, images: ImageMoves, answers: Answers) -> ExactInterval:
+    return exact_interval(answers.right[change.name], images.rows, confidence=CERTAIN)
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
-    """Accuracy or change under each transformation of images."""
+    """Accuracy or change under each transformation of images; the balance of scales before and after training."""
     if found.images is not None:
         yield _moves_figure(found.images)
     if found.layers is not None:
         yield _layers_figure(found.layers, 100 * rounding(subject))
+    if found.units is not None and found.units.balance is not None and found.units.balance.moved.any():
+        yield _balance_figure(found.units)
+
+
+def _balance_figure(units: UnitSymmetries) -> Figure:
+    """‖W out of‖² less ‖W into‖² of every hidden layer: kept by gradient flow, so as it was at the start."""
+    assert units.balance is not None
+    names = [f"{number}: {width} units" for number, width in enumerate(units.hidden, 1)][:SHOWN]
+    start, now, share = units.balance.start, units.balance.now, float(units.balance.share.max())
+    return figure.categories(
+        f"Training changed the balance of scales by {share:.1%} of how far the norms went",
+        "hidden layer",
+        "‖weights out‖² − ‖weights in‖²",
+        lines={"as before training": dict(zip(names, start.tolist(), strict=False))},
+        points={"now": dict(zip(names, now.tolist(), strict=False))},
+    )
 
 
 def _moves_figure(images: ImageMoves) -> Figure:
     """Two panels over the size of a shift and the angle of a rotation, one of bars for flips and turns."""
-    labelled = images.accuracy is not None
-    height = "share right" if labelled else "relative change of the outputs"
-    still = images.accuracy if labelled else 0.0
+    answers = images.answers
+    height = "relative change of the outputs" if answers is None else "share right"
+    still = 0.0 if answers is None else answers.accuracy
+
+    def value(change: Change) -> float:
+        return change.relative if answers is None else answers.right[change.name] / images.rows
 
     def curve(changes: list[Change]) -> tuple[Any, ...]:
         sizes = [float(c.name.split()[-1].rstrip("°")) for c in changes]
-        if not labelled:
+        if answers is None:
             return sizes, [c.relative for c in changes]
-        ends = [exact_interval(c.right, images.rows, confidence=CERTAIN) for c in changes]
+        ends = [_right(c, images, answers) for c in changes]
         return sizes, [e.share for e in ends], [e.low for e in ends], [e.high for e in ends]
 
     shifts, turns = images.of("shifts"), images.of("rotations")
@@ -137,10 +166,9 @@ def _moves_figure(images: ImageMoves) -> Figure:
             reach = max(max(c[0]) for c in points.values())
             line = {"if it did not matter": ([0, reach], [still, still])}
             panels.append(figure.curves(title, unit, height, lines=line, points=points))
-    rest = images.of("flips") + images.of("turns")
     short = {"upside down": "flip"}
     points_of_rest = {
-        short.get(c.name, c.name.removeprefix("turn ")): c.right / images.rows if labelled else c.relative for c in rest
+        short.get(c.name, c.name.removeprefix("turn ")): value(c) for c in images.of("flips") + images.of("turns")
     }
     panels.append(
         figure.categories(
@@ -151,12 +179,11 @@ def _moves_figure(images: ImageMoves) -> Figure:
             rules={"if it did not matter": ("y", still)},
         )
     )
-    worst = max(shifts + turns, key=lambda c: -c.right if labelled else c.relative)
-    if labelled:
-        share = worst.right / images.rows
-        told = f"Accuracy {still:.3f} untouched, {share:.3f} under '{worst.name}', its worst small move"
-    else:
+    worst = max(shifts + turns, key=lambda c: c.relative if answers is None else -value(c))
+    if answers is None:
         told = f"The outputs change by {worst.relative:.0%} of their size under '{worst.name}', the worst small move"
+    else:
+        told = f"Accuracy {still:.3f} untouched, {value(worst):.3f} under '{worst.name}', its worst small move"
     return figure.beside(told, *panels, columns=2)
 
 
@@ -202,71 +229,77 @@ def _short(name: str) -> str:
 
 def interpret(found: Measured, subject: Subject) -> Meaning:
     """Images first, where there are any, then where the layers lose them; else what is known of the weights."""
-    meaning = _meaning(found, subject)
-    if found.layers is None or meaning.weight == 0.9:
-        return meaning
-    lost = _lost(found.layers, 100 * rounding(subject))
-    return meaning._replace(sentence=f"{meaning.sentence} {lost}.")
+    broken = next((c for c in compare(found, subject) if c.verdict is Verdict.FAILS and not c.empirical), None)
+    if broken is not None:
+        return Meaning(
+            f"A layer does not treat all places of the image alike: {broken.what} {broken.measured:.2g}.",
+            0.9,
+            "Look for weights or a mask that depend on the place, unless they are meant.",
+            change=1.0,
+            rests_on=broken.what,
+        )
+    if found.images is None:
+        free = _weights_sentence(found.units)
+        return Meaning(free or "The inputs are no images, and the weights have no freedom to tell of.", 0.05)
+    meaning = _meaning_of_images(found.images, subject)
+    if found.layers is None:
+        return meaning._replace(sentence=f"{meaning.sentence} {_weights_sentence(found.units)}".strip())
+    return meaning._replace(sentence=f"{meaning.sentence} {_lost(found.layers, 100 * rounding(subject))}.")
 
 
-def _meaning(found: Measured, subject: Subject) -> Meaning:
-    broken = [c for c in compare(found, subject) if str(c.verdict) == "fails"]
-    if broken:
-        words = f"An exact symmetry does not hold: {broken[0].what}."
-        return Meaning(words, 0.9, "Look for an error in the network.", change=1.0, rests_on=broken[0].what)
-    weights = _weights_sentence(found.units)
-    images = found.images
-    if images is None:
-        return Meaning(weights or "The inputs are no images, and the weights have no freedom to tell of.", 0.05)
+def _meaning_of_images(images: ImageMoves, subject: Subject) -> Meaning:
     held = sorted({c.kind for c in images.changes if is_built_in(c, subject)})
     built = f"The architecture is invariant to {' and '.join(held)} whatever its weights. " if held else ""
-    if images.accuracy is None:
+    answers = images.answers
+    if answers is None:
         worst = max(images.of("shifts"), key=lambda c: c.relative)
         text = f"A shift of the image ({worst.name}) changes the outputs by {worst.relative:.0%} of their size."
-        return Meaning(f"{built}{text} {weights}".strip(), 0.4 if worst.relative > 0.5 else 0.25)
-    if images.accuracy < 2 / subject.outputs:
-        text = f"With {images.accuracy:.0%} right there is no accuracy for a shift or a rotation to take away."
-        return Meaning(f"{built}{text} {weights}".strip(), 0.2)
-    step = min((c for c in images.changes if c.name in ("right 1", "down 1")), key=lambda c: c.right)
-    turn = min(images.of("rotations"), key=lambda c: c.right)
-    lost = images.accuracy - step.right / images.rows
-    interval = exact_interval(step.right, images.rows, confidence=CERTAIN)
+        return Meaning(f"{built}{text}", 0.4 if worst.relative > 0.5 else 0.25)
+    if answers.accuracy < 2 / subject.outputs:
+        text = f"With {answers.accuracy:.0%} right there is no accuracy for a shift or a rotation to take away."
+        return Meaning(f"{built}{text}", 0.2)
+    step, turn = _worst_step(images, answers), _worst_turn(images, answers)
+    stepped, turned = _right(step, images, answers), _right(turn, images, answers)
+    lost, lost_turned = answers.accuracy - stepped.share, answers.accuracy - turned.share
     told = (
-        f"A shift by one pixel takes accuracy from {images.accuracy:.1%} to {step.right / images.rows:.1%} "
-        f"(99.9% interval {interval.low:.1%} to {interval.high:.1%}), {turn.name.replace('rotate', 'a rotation by')} "
-        f"to {turn.right / images.rows:.1%} (interpolation alone changes the scores by {turn.floor:.0%})."
+        f"{built}A shift by one pixel takes accuracy from {answers.accuracy:.1%} to {stepped.share:.1%} (99.9% "
+        f"interval {stepped.low:.1%} to {stepped.high:.1%}), {turn.name.replace('rotate', 'a rotation by')} to "
+        f"{turned.share:.1%} (interpolation alone changes the scores by {turn.floor or 0.0:.0%})."
     )
-    if lost > MATTERS and interval.high < images.accuracy:
+    if lost > MATTERS and stepped.high < answers.accuracy:
         advice = "Train on shifted and slightly rotated copies, or use convolutions with pooling over positions."
         learnt = "It has learnt where things stand, not only what they are."
-        return Meaning(f"{built}{told} {learnt}", min(0.4 + lost / 3, 0.6), advice, change=lost)
-    turned = images.accuracy - turn.right / images.rows
-    if turned > MATTERS and exact_interval(turn.right, images.rows, confidence=CERTAIN).high < images.accuracy:
+        return Meaning(f"{told} {learnt}", min(0.4 + lost / 3, 0.6), advice, change=lost, rests_on=SHIFTED)
+    if lost_turned > MATTERS and turned.high < answers.accuracy:
         advice = "Train on slightly rotated copies, if such images can occur."
-        words = f"{built}{told} It has learnt how things are turned."
-        return Meaning(words, min(0.3 + turned / 3, 0.5), advice, change=turned)
-    if max(lost, turned) > MATTERS:
-        few = f"Whether such moves matter to it cannot be told from {images.rows} images."
-        return Meaning(f"{built}{told} {few}", 0.25)
-    return Meaning(f"{built}{told} Small moves of the image hardly matter to it. {weights}".strip(), 0.25)
+        words = f"{told} It has learnt how things are turned."
+        return Meaning(words, min(0.3 + lost_turned / 3, 0.5), advice, change=lost_turned, rests_on=TURNED)
+    if max(lost, lost_turned) > MATTERS:
+        return Meaning(f"{told} Whether such moves matter to it cannot be told from {images.rows} images.", 0.25)
+    return Meaning(f"{told} Small moves of the image hardly matter to it.", 0.25)
 
 
 def _weights_sentence(units: UnitSymmetries | None) -> str:
     """What the freedom of the weights means for measures of them; nothing where it is reordering alone."""
-    if units is None or units.rescaled is None:
+    if units is None or not units.rescalable:
         return ""
-    return (
+    free = (
         "Units can be rescaled without changing an answer, so that norms of single layers and sharpness in the weights "
         "mean little by themselves."
     )
+    if units.balance is None or not units.balance.moved.any():
+        return free
+    share = float(units.balance.share.max())
+    return f"{free} Training changed the balance of scales, which gradient flow keeps, by {share:.1%} of its way."
 
 
 INSTRUMENT = Instrument(
     "symmetry",
     "Which changes of weights and of images leave the answers as they are?",
-    r"f(P_l W_l P_{l-1}^T) = f(W), \quad \Delta(T) = \Vert f(TX) - f(X) \Vert / \Vert f(X) \Vert",
+    r"\Delta(T) = \Vert f(TX) - f(X) \Vert / \Vert f(X) \Vert, \quad "
+    r"\frac{d}{dt} \big( \Vert W_{l+1} \Vert^2 - \Vert W_l \Vert^2 - \Vert b_l \Vert^2 \big) = 0",
     (
-        "reordering and rescaling: a chain of dense layers (rescaling: φ(at) = aφ(t) for a > 0)",
+        "balance of scales: a chain of dense layers with φ(at) = aφ(t) for a > 0, trained by gradient flow",
         "shifts, flips, rotations: inputs are images; shifts wrap around, rotations interpolate",
         "layers: convolutions and poolings whose positions can be followed back to pixels",
     ),

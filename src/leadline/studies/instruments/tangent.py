@@ -10,7 +10,7 @@ from jaxtyping import Float, PRNGKeyArray
 from leadline.evidence import Comparison, Figure, at_least, at_most, frequency
 from leadline.presentation import figure
 
-from ..instrument import Instrument, Meaning, NotApplicable, plainly
+from ..instrument_contract import Instrument, Meaning, NotApplicable, plainly
 from ..measurements.tangent_trials import descent_trial, is_linear, kernel_targets, label_alignments, training_drift
 from ..measurements.wide_twin import TESTED, WideTwin, wide_twin
 from ..subject import Subject

@@ -11,9 +11,10 @@ from leadline import bayes
 from leadline.bayes.calibration_tests import ReliabilityTable
 from leadline.bayes.last_layers import LastLayer
 from leadline.bayes.temperature_scaling import scaled_log_losses
+from leadline.evidence import Inapplicable
 
-from ..instrument import NotApplicable
-from ..subject import Subject
+from ..instrument_contract import NotApplicable
+from ..subject import Rows, Subject
 from .mask_spread import BINS, LEVELS, MOST, ClassesOverMasks, NumbersOverMasks, spread_of_classes, spread_of_numbers
 
 DRAWS = 999  # simulated test sets: a score beyond all of them has a chance of 1 in 1000
@@ -108,13 +109,20 @@ def _noise_inputs(subject: Subject, key: PRNGKeyArray, count: int) -> np.ndarray
     return np.asarray(drawn, subject.dtype)
 
 
+def _tested(subject: Subject) -> Rows:
+    """The test rows that are looked at; there must be some."""
+    if subject.test is None:
+        raise Inapplicable("there are no test rows")
+    return subject.scored(subject.test).first(MOST)
+
+
 def measure_calibration(subject: Subject, key: PRNGKeyArray) -> Measured:
     return _of_classifier(subject, key) if subject.classifies else _of_regressor(subject, key)
 
 
 def _of_classifier(subject: Subject, key: PRNGKeyArray) -> Measured:
     keys = jax.random.split(key, 4)
-    scores, labels = np.asarray(subject.test_scores[:MOST], float), subject.test.targets[:MOST]
+    scores, labels = np.asarray(subject.test_scores[:MOST], float), _tested(subject).targets
     p, parts, paired = softmax(scores, axis=1), [], {}
     here = bayes.calibration_scores(p, labels, bins=BINS)
     null = bayes.calibrated_scores(p, bins=BINS, draws=DRAWS, key=keys[0])
@@ -179,7 +187,7 @@ def _uncertainty(
     posterior = bayes.last_layer_laplace(
         head.features(seen.inputs), seen.targets, head.weights, stands_for=subject.train.count
     )
-    test = head.features(subject.test.inputs[:MOST])
+    test = head.features(_tested(subject).inputs)
     noise_inputs = _noise_inputs(subject, keys[1], 200)
     noise = head.features(noise_inputs)
     means, covariances = posterior.scores(test), posterior.covariances(test)
@@ -212,8 +220,8 @@ def _of_regressor(subject: Subject, key: PRNGKeyArray) -> Measured:
     from scipy.special import ndtri
 
     head, parts, paired, intervals = subject.shared.last_layer, [], {}, None
-    seen = subject.train.first(4 * subject.rows)
-    targets = np.asarray(subject.test.targets[:MOST], float)
+    seen = subject.scored(subject.train).first(4 * subject.rows)
+    targets = np.asarray(_tested(subject).targets, float)
     residuals = targets - np.asarray(subject.test_scores[:MOST], float)
     sd = np.std(seen.targets - subject.train_scores[: seen.count], axis=0)
     reach = ndtri(0.5 + LEVELS / 2)
@@ -222,7 +230,7 @@ def _of_regressor(subject: Subject, key: PRNGKeyArray) -> Measured:
         parts.append(NotApplicable("intervals of the last layer", "the outputs are linear in one weight matrix"))
     else:
         fitted = bayes.last_layer_regression(head.features(seen.inputs), np.asarray(seen.targets, float))
-        laws = fitted.predict(head.features(subject.test.inputs[:MOST]))
+        laws = fitted.predict(head.features(_tested(subject).inputs))
         far = fitted.predict(head.features(_noise_inputs(subject, key, 200)))
         z = np.stack([(t - law.mean) / np.sqrt(law.variance) for t, law in zip(targets.T, laws, strict=True)], axis=1)
         paired["covered"] = (np.abs(z)[None] <= reach[:, None, None]).sum(1)

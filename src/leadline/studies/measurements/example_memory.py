@@ -13,7 +13,7 @@ from leadline.generalisation.memorisation.label_probes import LabelProbe
 from leadline.generalisation.memorisation.nearest_neighbours import nearest_rows
 from leadline.regularisation.early_stopping.fitting_order import FittingOrder, fitting_order
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Rows, Subject
 
 PROBED = 256  # rows that the architecture is asked to fit anew

@@ -12,7 +12,7 @@ from jaxtyping import Array, PyTree
 from leadline.networks.dissection.dissecting import Dissection
 from leadline.networks.dissection.feature_maps import FeatureMap, feature_maps
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 
 LOOKED_AT = 32  # rows on which the field of a unit is measured

@@ -7,22 +7,20 @@ import numpy as np
 from jaxtyping import PyTree
 
 from leadline import convolution
-from leadline.convolution.symmetry.score_audits import built_in
+from leadline.convolution.symmetry.score_audits import Moved, built_in
 
-from ..instrument import NotApplicable
+from ..intake.image_layout import ImageLayout
 from ..subject import Subject
-from .unit_symmetries import dense_layers
 
 PASSES = 25  # forward passes of a row: one for each move, and those of weights drawn anew
 LEAST = 64  # images that are moved however little time there is
 
 
 class Change(NamedTuple):
-    """One transformation of images and what it does to outputs and decisions.
+    """One transformation of images and what it does to the outputs.
 
     `relative`: change of the outputs as a share of them; `redrawn`: the same for noise and redrawn weights, None where
-    it interpolates; `floor`: the same when rotated there and back, for rotations; numbers of decisions that changed,
-    are right, and that a Lipschitz bound cannot protect.
+    it interpolates; `floor`: the same when rotated there and back, for rotations.
     """
 
     name: str
@@ -30,28 +28,30 @@ class Change(NamedTuple):
     relative: float
     redrawn: float | None
     floor: float | None
-    changed: int | None
-    right: int | None
-    unprotected: int | None
+
+
+class Answers(NamedTuple):
+    """What transformations do to decisions: `accuracy` untouched, and by transformation how many of the images change
+    their decision, are `right`, and could not be protected by a Lipschitz bound (None where there is none)."""
+
+    accuracy: float
+    changed: dict[str, int]
+    right: dict[str, int]
+    unprotected: dict[str, int] | None
 
 
 class ImageMoves(NamedTuple):
-    """Changes under all transformations, of `rows` images with `accuracy` right when untouched.
-
-    `linear_error`: for a network of one layer, the largest difference of a score's change from W(TX - X), and what
-    rounding may make of it.
-    """
+    """Changes under all transformations, of `rows` images; `answers` where these have a label each."""
 
     rows: int
-    accuracy: float | None
     changes: tuple[Change, ...]
-    linear_error: tuple[float, float] | None
+    answers: Answers | None
 
     def of(self, kind: str) -> list[Change]:
         return [c for c in self.changes if c.kind == kind]
 
 
-def image_moves(subject: Subject, rng: np.random.Generator) -> ImageMoves:
+def image_moves(subject: Subject, layout: ImageLayout, rng: np.random.Generator) -> ImageMoves:
     """Shifts, flips, turns and rotations of the test images (of training images where there are none)."""
     rows = subject.test or subject.train
     rows = rows.first(
@@ -64,7 +64,6 @@ def image_moves(subject: Subject, rng: np.random.Generator) -> ImageMoves:
             what="images moved, rows",
         )
     )
-    layout = subject.image_layout
     images = layout.to_images(rows.inputs)
 
     def scores_of(moved: np.ndarray, params: PyTree = None) -> np.ndarray:
@@ -73,9 +72,7 @@ def image_moves(subject: Subject, rng: np.random.Generator) -> ImageMoves:
     labels = rows.targets if subject.classifies and rows.targets.ndim == 1 else None
     kinds = convolution.usual_transformations(images)
     back = convolution.audit_scores(scores_of, images, kinds.pop("there and back"), labels)
-    scores = subject.scores(rows.inputs)
-    radii = None if labels is None else _radii(subject, scores)
-    changes = []
+    changes, moves = [], []
     for kind, family in kinds.items():
         redrawn, floors = [None] * len(family), [None] * len(family)
         if kind == "rotations":
@@ -83,24 +80,20 @@ def image_moves(subject: Subject, rng: np.random.Generator) -> ImageMoves:
         else:
             redrawn = built_in(lambda p, x: scores_of(x, p), subject.params, images[:32], family, rng=rng).tolist()
         audit = convolution.audit_scores(scores_of, images, family, labels)
-        for m, r, f in zip(audit, redrawn, floors, strict=True):
-            reach = None if radii is None else int((m.distance >= radii).sum())
-            changes.append(Change(m.name, kind, m.relative, r, f, m.changed, m.right, reach))
-    right = None if labels is None else float((scores.argmax(1) == labels).mean())
-    return ImageMoves(rows.count, right, tuple(changes), _linear_error(subject, images, scores, kinds["shifts"]))
+        moves += audit
+        changes += [Change(m.name, kind, m.relative, r, f) for m, r, f in zip(audit, redrawn, floors, strict=True)]
+    answers = None if labels is None else _answers(subject, subject.scores(rows.inputs), labels, moves)
+    return ImageMoves(rows.count, tuple(changes), answers)
 
 
-def _linear_error(
-    subject: Subject, images: np.ndarray, scores: np.ndarray, shifts: tuple[convolution.Transformation, ...]
-) -> tuple[float, float] | None:
-    chain = dense_layers(subject)
-    if isinstance(chain, NotApplicable) or chain.widths or not shifts:
-        return None
-    moved, images = (subject.image_layout.from_images(a) for a in (shifts[0](images), images))
-    flat, still = (a.reshape(len(a), -1).astype(float) for a in (moved, images))
-    expected = (flat - still) @ np.asarray(chain.weights[0], float).T
-    apart = np.abs(subject.scores(moved).astype(float) - scores - expected)
-    return float(apart.max()), float((chain.rounding(flat) + chain.rounding(still)).max())
+def _answers(subject: Subject, scores: np.ndarray, labels: np.ndarray, moves: list[Moved]) -> Answers:
+    radii = _radii(subject, scores)
+    return Answers(
+        float((scores.argmax(1) == labels).mean()),
+        {m.name: m.changed for m in moves if m.changed is not None},
+        {m.name: m.right for m in moves if m.right is not None},
+        None if radii is None else {m.name: int((m.distance >= radii).sum()) for m in moves},
+    )
 
 
 def _radii(subject: Subject, scores: np.ndarray) -> np.ndarray | None:
@@ -121,5 +114,5 @@ def rounding(subject: Subject) -> float:
 
 
 def is_built_in(change: Change, subject: Subject) -> bool:
-    """Whether the outputs do not change for redrawn weights either."""
-    return change.redrawn is not None and change.redrawn <= rounding(subject)
+    """Whether the outputs do not change, neither for these weights on images nor for redrawn ones on noise."""
+    return change.redrawn is not None and max(change.relative, change.redrawn) <= rounding(subject)

@@ -7,7 +7,7 @@ import numpy as np
 
 from leadline.networks.dissection.layer_moments import LayerMoments
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 
 

@@ -9,7 +9,8 @@ from leadline import convolution
 from leadline.convolution import Transformation
 from leadline.networks.dissection.feature_maps import FeatureMap, slot_reader
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
+from ..intake.image_layout import ImageLayout
 from ..subject import Subject
 from .image_fields import image_maps
 
@@ -49,16 +50,15 @@ class LayerSymmetries(NamedTuple):
         return next((y.name for y in self.layers if y.pixels > 1), "")
 
 
-def layer_symmetries(subject: Subject, parts: list[NotApplicable]) -> LayerSymmetries | None:
+def layer_symmetries(subject: Subject, layout: ImageLayout, parts: list[NotApplicable]) -> LayerSymmetries | None:
     """The defects of every convolution and pooling that can be followed back to pixels; else a reason in `parts`."""
     maps = tuple(m for m in image_maps(subject) if len(m.stride) == 2)
     if not maps:
         why = "the network has a convolution on an image that can be followed back to pixels"
         parts.append(NotApplicable("equivariance of each layer", why))
         return None
-    layout = subject.image_layout
     images = layout.to_images(np.asarray((subject.test or subject.train).inputs[:LOOKED_AT]))
-    seen = _Stages(subject, maps)
+    seen = _Stages(subject, layout, maps)
     square = layout.height == layout.width
     moves = [Transformation("mirror", lambda x: x[:, :, ::-1])]
     if square:
@@ -86,13 +86,13 @@ def layer_symmetries(subject: Subject, parts: list[NotApplicable]) -> LayerSymme
 class _Stages:
     """The maps (n, height, width, ...) of images by name; each batch of images is run once."""
 
-    def __init__(self, subject: Subject, maps: tuple[FeatureMap, ...]):
-        self.subject, self.maps = subject, maps
+    def __init__(self, subject: Subject, layout: ImageLayout, maps: tuple[FeatureMap, ...]):
+        self.subject, self.layout, self.maps = subject, layout, maps
         self.read = slot_reader(subject.shared.dissection, [m.slot for m in maps])
         self.kept: dict[bytes, dict[str, np.ndarray]] = {}
 
     def __call__(self, images: Float[np.ndarray, "n h w c"]) -> dict[str, np.ndarray]:
-        inputs = self.subject.image_layout.from_images(images)
+        inputs = self.layout.from_images(images)
         mark = inputs.tobytes()
         if mark not in self.kept:
             values = self.read(self.subject.params, inputs)

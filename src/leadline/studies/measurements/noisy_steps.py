@@ -10,7 +10,7 @@ from leadline.curvature.operators.operator import Operator
 from leadline.stochastic.moments.quadratic_floors import FloorCheck
 from leadline.stochastic.runs.short_continuations import LossAround, tree_dot
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 
 RUNS = 4
@@ -26,16 +26,6 @@ def affordable(subject: Subject, batch: int, rows: int, *, draws: int, num_steps
     look = RUNS * costs.gradient * rows
     looks = budget.count("optimisation", "looks at the whole loss", 10, seconds=look, part=0.3, least=2)
     return draws, num_steps, looks
-
-
-def operations(subject: Subject) -> float:
-    """Floating-point operations of the outputs of the sampled rows, as the compiler counts them before it compiles."""
-    shape = jax.ShapeDtypeStruct(subject.sample.inputs.shape, subject.sample.inputs.dtype)
-    try:
-        counted = jax.jit(lambda p, x: subject.apply(p, x)).lower(subject.params, shape).cost_analysis()
-        return max(float(counted["flops"]), 1.0)
-    except (KeyError, TypeError, NotImplementedError):  # not every back end counts
-        return 2.0 * subject.size * subject.sample.count
 
 
 def noisy_steps(

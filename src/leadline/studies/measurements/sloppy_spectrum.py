@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import softmax
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 
 NUMBERS = 6e7  # entries of a Jacobian that is held

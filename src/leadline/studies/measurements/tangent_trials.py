@@ -9,7 +9,7 @@ from jaxtyping import Float, PRNGKeyArray
 from leadline.tangent.averaged_kernels import AveragedKernels
 from leadline.tangent.dynamics.descent_curves import DescentCurves
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 from ..subject_making import TwoScores
 

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from ..instrument import NotApplicable
+from ..instrument_contract import NotApplicable
 from ..subject import Subject
 
 TESTED = 500  # test rows on which twin and network are compared
@@ -83,7 +83,7 @@ def regression(kernel: np.ndarray, targets: np.ndarray, cross: np.ndarray) -> Fl
 
 
 def _affordable(subject: Subject, wide: Any) -> tuple[int, int]:
-    rows, tests = subject.sample.count, 0 if subject.test is None else min(TESTED, subject.test.count)
+    rows, tests = subject.sample.count, 0 if subject.test is None else subject.scored(subject.test).first(TESTED).count
     if not wide.channels_first:
         return rows, tests
     places = int(np.prod(subject.input_shape[1:]))

@@ -13,12 +13,21 @@ from .report_page import advice_values, facts, page
 
 def comparison_html(first: Report, second: Report) -> str:
     """Two reports side by side: verdicts and numbers that differ, then both summaries, then all cards in pairs."""
+    return _page("against.html", first, second)
+
+
+def comparison_fragment(first: Report, second: Report) -> str:
+    """The same as a piece of HTML, for notebooks."""
+    return _page("against_fragment.html", first, second)
+
+
+def _page(template: str, first: Report, second: Report) -> str:
     reports = (first, second)
     found = differences(first, second)
     names = list(dict.fromkeys([*first.cards, *second.cards]))
     comparable = not found.not_compared
     return page(
-        "against.html",
+        template,
         reports=[_summary(report, number) for number, report in enumerate(reports, 1)],
         not_compared=found.not_compared,
         verdicts=[_told(pair) for pair in found.verdicts],
