@@ -108,6 +108,7 @@ def test_a_recipe_of_layers_takes_them_and_its_own_network(leadline, tmp_path, m
     found = leadline("regularise", "mine.toml", "--arm", "dropout 0.5", "--arm", "batch norm", "--json")
     assert found.code == 0
     record = strict(found.out)
+    assert record["left_out"] == []
     assert [arm["name"] for arm in record["arms"]] == ["none", "dropout 0.5", "batch norm"]
     assert record["num_steps"] == 8
 

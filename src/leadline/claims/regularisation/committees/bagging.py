@@ -33,8 +33,8 @@ def bagging_committee(
     Assumes: squared loss, for which the mean is the aggregate; rows are independent.
 
     Check: Noisy points of a sine, fresh datasets; eight networks on one of them. The split of the error is exact, that
-    learners improve is a finding, paired by dataset. Polynomials of degree 9 do not: least squares is linear in y, and
-    a resample without the outermost points goes astray there.
+    learners improve is a finding, paired by dataset. Of polynomials of degree 9 it is not confirmed: least squares is
+    linear in y, and a resample without the outermost points goes astray there.
     """
     learners = {"line": polynomial_learner(1), "polynomial": polynomial_learner(9), "tree": tree_learner()}
     truth = np.sin(np.pi * GRID)
