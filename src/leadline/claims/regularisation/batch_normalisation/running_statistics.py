@@ -147,9 +147,11 @@ def batch_norm_recalibration(key, drop: Real(0.1, 0.7) = 0.5, batch: Int(7, 200)
     yield paired_excess(scores[1], scores[0], "accuracy after recalibration less before, by network")
     ratio = {name: np.asarray(noisy[name].variance / whole[name].variance) for name in whole}
     points = {f"layer {index + 1}": (np.arange(len(r)), np.sort(r)) for index, r in enumerate(ratio.values())}
+    gain = regularisation.paired_difference(scores[1], scores[0])
+    seen = "" if gain.low > 0 else " (a gain is not confirmed)"
     title = (
         f"With dropout on, variances are up to {max(r.max() for r in ratio.values()):.2g} times those of evaluation; "
-        f"accuracy {scores[0].mean():.3f} before recalibration, {scores[1].mean():.3f} after"
+        f"accuracy {scores[0].mean():.3f} before recalibration, {scores[1].mean():.3f} after{seen}"
     )
     axes = "unit, in order", "variance with dropout on, over evaluation's"
     yield figure.curves(title, *axes, lines={"1": (np.arange(48), np.ones(48))}, points=points)
