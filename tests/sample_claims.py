@@ -180,6 +180,16 @@ def sample_erratum_holds(key):
 
 
 @claim()
+def sample_unconfirmed(key):
+    r"""Sample unconfirmed.
+
+    One is one, and what is often found is not found.
+    """
+    yield exactly(1, 1, "one")
+    yield at_most(2, 1, "often at most 1").as_empirical()
+
+
+@claim()
 def sample_novikoff_wrong(
     key, dim: Int(1, 500) = 20, samples: Int(2, 5000) = 200, margin: Real(0.005, 0.9, log=True) = 0.1
 ):

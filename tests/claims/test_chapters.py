@@ -1,5 +1,7 @@
 """Every chapter: each entry of the curriculum is there, runs at its defaults, and comes out as theory says.
 
+An empirical comparison, which is no theory, may fail: then the finding is not confirmed, and says so.
+
 The lists beside this file say for each id its kind, whether the curriculum asks for a figure, and whether a source
 has an erratum of it; `vacuous` marks a bound that must be found to say nothing. `heavy.txt` has entries that take long
 to compile and run from nothing (measure_costs.py writes it); they are left to the slow tests, as are those that say
@@ -8,6 +10,7 @@ themselves that they are slow.
 
 import importlib
 import inspect
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,10 +69,13 @@ def test_it_comes_out_as_theory_says_with_the_figures_and_errata_of_the_curricul
     task = Task.of(entry(id))
     (finding,) = workers.run_all([task], timeout=180)
     assert finding.error == ""
-    assert [
-        f"{c.what}: {c.measured} {c.relation} {c.predicted}" for c in finding.comparisons if not c.as_expected
-    ] == []
-    assert str(finding.verdict) == ("vacuous" if "vacuous" in words else "holds")
+    assert finding.comparisons
+    assert [c.what for c in finding.comparisons if c.measured != c.measured] == []  # not a number is no measurement
+    demanded = [c for c in finding.comparisons if c.as_expected or not c.empirical]
+    assert [f"{c.what}: {c.measured} {c.relation} {c.predicted}" for c in demanded if not c.as_expected] == []
+    if demanded:
+        of_these = replace(finding, comparisons=tuple(demanded))
+        assert str(of_these.verdict) == ("vacuous" if "vacuous" in words else "holds")
     if "figure" in words:
         assert finding.figures
     if "erratum" in words and id not in WORDS_ALONE:

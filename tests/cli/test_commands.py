@@ -62,11 +62,20 @@ def test_check_prints_findings_as_documented(leadline):
         (["sample-unmet"], 0),
         (["sample-slow-descent", "--set", "x=0.5"], 1),
         (["sample-erratum-holds"], 1),
+        (["sample-unconfirmed"], 1),
         (["sample-raises"], 1),
     ],
 )
 def test_the_exit_code_says_whether_all_is_as_theory_says(leadline, words, code, runs_here):
     assert leadline("check", *words).code == code
+
+
+def test_a_finding_that_is_not_confirmed_is_told_from_a_theorem_that_fails(leadline, runs_here):
+    out = " ".join(leadline("check", "sample-unconfirmed").out.split())
+    assert "✗ sample-unconfirmed not confirmed at this scale" in out
+    assert "✗ often at most 1 2 ≤ 1 −0.5 not confirmed" in out
+    out = " ".join(leadline("check", "sample-unconfirmed", "sample-holds").out.split())
+    assert "2 entries, 4 comparisons: 1 not confirmed at this scale, 1 hold; 1 of 1 errata fail as they must." in out
 
 
 def test_the_table_puts_measurement_beside_prediction_and_names_errata(leadline, runs_here):

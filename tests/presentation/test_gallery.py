@@ -44,3 +44,12 @@ def test_what_is_no_theorem_and_is_not_confirmed_is_no_alarm():
     empirical = dataclasses.replace(theorem, empirical=True)
     failing = Finding("sample-holds", {}, 0, comparisons=(at_most(2, 1, "two"),))
     assert (finding_tone(failing, theorem), finding_tone(failing, empirical)) == ("bad", "warn")
+
+
+def test_an_empirical_comparison_among_theorems_is_no_alarm_and_a_theorem_among_findings_is_one():
+    theorem = entry("sample-holds")
+    empirical = dataclasses.replace(theorem, empirical=True)
+    finding = Finding("sample-holds", {}, 0, comparisons=(at_most(1, 2, "one"), at_most(2, 1, "two").as_empirical()))
+    assert (finding_tone(finding, theorem), finding_tone(finding, empirical)) == ("warn", "warn")
+    failing = dataclasses.replace(finding, comparisons=(at_most(2, 1, "law"), at_most(2, 1, "two").as_empirical()))
+    assert (finding_tone(failing, theorem), finding_tone(failing, empirical)) == ("bad", "bad")

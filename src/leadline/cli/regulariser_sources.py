@@ -19,7 +19,7 @@ from leadline.studies.intake.parts import Parts
 from leadline.studies.intake.tables import read_parts
 from leadline.training import recipes
 from leadline.training.recipes.run_directory import training_images
-from leadline.training.recipes.settings import Mlp
+from leadline.training.recipes.settings import Conv, Mlp
 
 NUM_STEPS = 1500
 
@@ -98,11 +98,12 @@ def _networks(model: Any, shape: tuple[int, ...], classes: int) -> MakeNetwork:
         return recipes.build_model(model, shape, classes, key=key), None
 
     def layered(key: Any, *, dropout: float = 0.0, normalisation: str | None = None) -> tuple[Any, Any]:
-        own = replace(model, dropout=dropout, input_dropout=0.0, normalisation=normalisation or "none")
+        own = replace(model, dropout=dropout, normalisation=normalisation or "none")
+        own = replace(own, input_dropout=0.0) if isinstance(own, Mlp) else own
         made = recipes.build_model(own, shape, classes, key=key)
         return (made.network, made.state) if isinstance(made, WithState) else (made, None)
 
-    return layered if isinstance(model, Mlp) else bare
+    return layered if isinstance(model, Mlp | Conv) else bare
 
 
 def _digest(parts: Parts) -> str:

@@ -212,7 +212,7 @@ def report(
         if every or len(findings) <= FEW or not finding.as_expected:
             _print_finding(finding, entries[finding.id])
     if len(findings) > 1:
-        output.print(_summary_sentence(findings), highlight=False)
+        output.print(_summary_sentence(findings, entries), highlight=False)
     if out:
         output.print(f"Findings and figures: {out / 'index.html'}", highlight=False, soft_wrap=True)
 
@@ -289,10 +289,10 @@ def _summary(findings: list[Finding]) -> dict[str, Any]:
     }
 
 
-def _summary_sentence(findings: list[Finding]) -> str:
+def _summary_sentence(findings: list[Finding], entries: dict[str, Entry]) -> str:
     s = _summary(findings)
     plural = {"holds": "hold", "fails": "fail", "error": "did not end"}
-    ranked = sorted(s["verdicts"].items(), key=lambda verdict: -verdict[1])
-    counts = ", ".join(f"{n} {plural.get(word, word)}" for word, n in ranked)
+    verdicts = Counter(finding_verdict(f, entries[f.id]) for f in findings)
+    counts = ", ".join(f"{n} {plural.get(word, word)}" for word, n in verdicts.most_common())
     errata = f"; {s['errata_failing']} of {s['errata']} errata fail as they must" if s["errata"] else ""
     return f"{s['entries']} entries, {s['comparisons']} comparisons: {counts}{errata}."

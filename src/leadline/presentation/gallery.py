@@ -93,7 +93,7 @@ def _row_tone(comparison: Comparison) -> str:
 
 def finding_tone(finding: Finding, entry: Entry) -> str:
     """The tone of the verdict: good, warn, bad or quiet; what is no theorem and not confirmed is no alarm."""
-    if finding.verdict is Verdict.FAILS and entry.empirical:
+    if words.unconfirmed(finding, entry):
         return "warn"
     if not finding.as_expected:
         return "bad"

@@ -67,10 +67,17 @@ def comparison_verdict(comparison: Comparison) -> str:
     return str(comparison.verdict)
 
 
+def unconfirmed(finding: Finding, entry: Entry | None = None) -> bool:
+    """Whether all that failed is empirical: marked so, or of an empirical entry that marks none of its comparisons."""
+    wrong = [c for c in finding.comparisons if not c.as_expected]
+    whole = entry is not None and entry.empirical and not any(c.empirical for c in finding.comparisons)
+    return finding.verdict is Verdict.FAILS and all((c.empirical or whole) and not c.erratum for c in wrong)
+
+
 def finding_verdict(finding: Finding, entry: Entry | None = None) -> str:
     if finding.error:
         return "error"
-    if finding.verdict is Verdict.FAILS and entry is not None and entry.empirical:
+    if unconfirmed(finding, entry):
         return "not confirmed at this scale"
     if finding.as_expected or finding.verdict is Verdict.FAILS:
         return str(finding.verdict)

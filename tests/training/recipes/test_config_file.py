@@ -108,6 +108,8 @@ def test_a_recipe_written_out_is_read_back_the_same(kind):
         ("batch = 32", "warmup = 2", "line 11: warmup = 2 must be less than epochs = 2."),
         ("batch = 32", 'optimiser = "adan"', "line 11: There is no optimiser 'adan'; did you mean adam or "),
         ("batch = 32", 'loss = "squared"\nsmoothing = 0.1', "line 12: smoothing is for loss"),
+        ("[8]", "[8]\ndropout = 1.0", "line 8: dropout = 1.0 is out of range; give 0 to 0.99."),
+        ("[8]", '[16, 12]\nnormalisation = "group"', "line 7: hidden = 12 does not divide into 8 groups."),
         ("batch = 32", "[runs]", "line 11: There is no table 'runs'; did you mean run?"),
         ("batch = 32", "[run]\nevery = -1", "line 12: every = -1 is out of range; give 0 or more."),
         ("batch = 32", "batch = ", "line 11: this is not TOML: Invalid value."),
@@ -132,6 +134,17 @@ def test_patience_needs_data_held_out_and_a_missing_table_is_named():
         recipes.parse_recipe(text)
     with pytest.raises(recipes.RecipeError, match=r"has no table \[training\]"):
         recipes.parse_recipe(SMALL[: SMALL.index("[training]")])
+
+
+def test_a_normalisation_must_fit_the_batch_and_the_channels():
+    text = SMALL.replace("[8]", '[8]\nnormalisation = "batch"').replace("batch = 32", "batch = 1")
+    with pytest.raises(recipes.RecipeError, match=r'line 12: batch = 1 has no variance for normalisation = "batch"'):
+        recipes.parse_recipe(text)
+    conv = SMALL.replace('"mlp"\nhidden = [8]', '"conv"\nchannels = [6]\nnormalisation = "group"')
+    assert recipes.parse_recipe(conv).model.channels == (6,)
+    assert recipes.parse_recipe(conv.replace("group", "batch").replace("batch = 32", "batch = 1")).training.batch == 1
+    with pytest.raises(recipes.RecipeError, match="line 7: channels = 12 does not divide into 8 groups"):
+        recipes.parse_recipe(conv.replace("[6]", "[6, 12]"))
 
 
 @pytest.mark.parametrize(

@@ -48,13 +48,25 @@ def mcnemar(first_right: Shaped[Array | np.ndarray, " _"], second_right: Shaped[
 
 
 class PairedDifference(NamedTuple):
-    """The mean of aᵢ − bᵢ with an interval and the p-value of 'no difference'."""
+    """The mean of aᵢ − bᵢ with an interval of this level by this method, and the p-value of 'no difference'."""
 
     mean: float
     low: float
     high: float
     p_value: float
     pairs: int
+    level: float = 0.95
+    method: str = "t"
+
+    @property
+    def interval(self) -> str:
+        """The interval in words, with the degrees of freedom of Student's.
+
+        >>> paired_difference(np.array([3.0, 4.0, 2.0]), np.zeros(3), level=0.99).interval
+        '99% interval (t, 2 degrees of freedom)'
+        """
+        how = f"t, {self.pairs - 1} degrees of freedom" if self.method == "t" else self.method
+        return f"{100 * self.level:g}% interval ({how})"
 
     @property
     def settled(self) -> bool:
@@ -107,7 +119,7 @@ def paired_difference(
         low, high, p = _sign_flip(means, level)
     else:
         raise ValueError(f"paired_difference got method '{method}'; choose 't', 'bootstrap' or 'sign-flip'.")
-    return PairedDifference(float(d.mean()), float(low), float(high), float(p), len(d))
+    return PairedDifference(float(d.mean()), float(low), float(high), float(p), len(d), level, method)
 
 
 def holm(p_values: Real[Array | np.ndarray, " m"]) -> Float[np.ndarray, " m"]:

@@ -17,6 +17,7 @@ from .settings import (
     AugmentationSettings,
     Conv,
     DataSettings,
+    Mlp,
     Recipe,
     Recurrent,
     RunSettings,
@@ -171,6 +172,8 @@ class _Reader:
             raise self.mistake("training", "warmup", f"warmup = {t.warmup:g} must be less than epochs = {t.epochs}.")
         if isinstance(recipe.model, Conv):
             self.fitting(recipe.model, known.shape, len(known.classes))
+        if isinstance(recipe.model, Mlp | Conv):
+            self.normalising(recipe.model, t.batch)
         if recipe.augmentation.mixup and t.loss != "cross-entropy":
             raise self.mistake("augmentation", "mixup", 'mixup is for loss = "cross-entropy".')
         if t.smoothing and t.loss != "cross-entropy":
@@ -193,6 +196,17 @@ class _Reader:
         except ValueError as error:
             told = f"{len(model.channels)} convolutions in blocks of {model.block} do not fit {height} x {width} pixels"
             raise self.mistake("model", "channels", f"{told}: {error}") from None
+
+    def normalising(self, model: Mlp | Conv, batch: int) -> None:
+        """A normalisation must fit the widths and the batch, before a directory is made for it."""
+        if model.normalisation == "batch" and batch < 2 and (isinstance(model, Mlp) or model.hidden):
+            raise self.mistake("training", "batch", 'batch = 1 has no variance for normalisation = "batch"; give 2.')
+        conv = model.channels if isinstance(model, Conv) else ()
+        for key, widths in (("channels", conv), ("hidden", model.hidden)):
+            for width in widths if model.normalisation == "group" else ():
+                groups = min(8, width) if conv else 8
+                if width % groups:
+                    raise self.mistake("model", key, f"{key} = {width} does not divide into {groups} groups.")
 
     def mistake(self, table: str, key: str | None, sentence: str) -> RecipeError:
         line = line_of(self.text, table, key)

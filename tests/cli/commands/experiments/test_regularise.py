@@ -101,13 +101,18 @@ def test_an_arm_that_cannot_apply_is_said_and_left_out(leadline, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_recipe_of_layers_takes_them_and_its_own_network(leadline, tmp_path):
-    recipe = 'data = {name = "digits", images = 60}\nmodel = {kind = "mlp", hidden = [5], dropout = 0.9}\n'
-    (tmp_path / "mlp.toml").write_text(recipe + "training = {epochs = 2, batch = 12}\n")
-    found = leadline("regularise", "mlp.toml", "--arm", "dropout 0.5", "--arm", "batch norm", "--json")
+@pytest.mark.parametrize(
+    ("model", "norm"),
+    [('kind = "mlp", hidden = [5], dropout = 0.9', "batch norm"), ('kind = "conv", channels = [2]', "layer norm")],
+)
+def test_a_recipe_of_layers_takes_them_and_its_own_network(leadline, tmp_path, model, norm):
+    recipe = f'data = {{name = "digits", images = 60}}\nmodel = {{{model}}}\ntraining = {{epochs = 2, batch = 12}}\n'
+    (tmp_path / "mine.toml").write_text(recipe)
+    found = leadline("regularise", "mine.toml", "--arm", "dropout 0.5", "--arm", norm, "--json")
     assert found.code == 0
     record = strict(found.out)
-    assert [arm["name"] for arm in record["arms"]] == ["none", "dropout 0.5", "batch norm"]
+    assert record["left_out"] == []
+    assert [arm["name"] for arm in record["arms"]] == ["none", "dropout 0.5", norm]
     assert record["num_steps"] == 8
 
 

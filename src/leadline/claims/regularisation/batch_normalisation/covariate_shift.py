@@ -8,7 +8,8 @@ import optax
 
 from leadline import regularisation
 from leadline.claims.scenarios.regularisation.normalised_digits import affine_parts, dense_maker, digit_part, trained
-from leadline.evidence import Int, Real, at_least, exactly, instrument, mean
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
+from leadline.evidence import Int, Real, at_least, exactly, instrument
 from leadline.presentation import figure
 
 WIDTHS = (64, *[32] * 6, 10)
@@ -24,8 +25,8 @@ def internal_covariate_shift(key, seeds: Int(4, 12) = 8, num_steps: Int(60, 300)
 
     How far a layer's inputs move in one step: the change of their means and deviations, in units of the deviation;
     how far its gradient turns when the layers below are updated; and how the loss varies along the step. Random shifts
-    and scales behind each batch normalisation, other ones at every step, make the first as large as one likes; if such
-    networks still train better than plain ones, low shift is not what explains the gain.
+    and scales behind each batch normalisation, other ones at every step, make the first as large as one likes. If such
+    networks still train nearly as well as those without the noise, low shift is not what explains their gain.
 
     $$s_l = \frac{\sqrt{\mathrm{mean}\,[(\Delta\mu)^2 + (\Delta\sigma)^2]}}{\sqrt{\mathrm{mean}\,\sigma^2}}, \qquad
     g_l = \frac{\|\nabla_l(\theta'_{<l}, \theta_{\ge l}) - \nabla_l(\theta)\|}{\|\nabla_l(\theta)\|}$$
@@ -33,9 +34,8 @@ def internal_covariate_shift(key, seeds: Int(4, 12) = 8, num_steps: Int(60, 300)
     Assumes: plain SGD at 0.1; the noise has mean 0 for shifts, 1 for scales.
 
     Check: Networks of seven layers on 400 digits: plain, with batch normalisation, and with noise behind it. Last
-    training losses, paired by seed; the shift at the fourth hidden layer on 100 fixed digits. At noise 0.5 and 120
-    steps the noisy networks were clearly worse than plain ones at three of five other seeds (the second comparison
-    fails there): that they train better is not confirmed here.
+    training losses, paired by seed: with noise it should be nearer to that of batch normalisation than to that of
+    plain networks, and below the latter. The shift is that at the fourth hidden layer on 100 fixed digits.
     """
     part = digit_part(400)
     probe = part.x[:100]
@@ -70,13 +70,12 @@ def internal_covariate_shift(key, seeds: Int(4, 12) = 8, num_steps: Int(60, 300)
     last = {name: values[:, -20:].mean(axis=1) for name, values in losses.items()}
     moved = {name: values[:, -20:].mean(axis=1) for name, values in shifts.items()}
     what = "shift at the fourth hidden layer, with noise less plain, each network: above 0"
-    yield at_least(moved["BN with noise"] - moved["plain"], 0.0, what, strict=True)
-    gain = last["plain"] - last["BN with noise"]
-    what = "last training loss, plain less BN with noise, paired: not below 0"
-    yield mean(gain, 0.0, what, side="at least").as_empirical()
-    better = regularisation.paired_difference(last["plain"], last["BN"])
-    what = "last training loss, plain less BN, lower end of the paired 95% interval"
-    yield at_least(better.low, 0.0, what, strict=True)
+    yield at_least(moved["BN with noise"] - moved["plain"], 0.0, what, strict=True).as_empirical()
+    yield paired_excess(last["plain"], last["BN"], "last training loss, plain less BN")
+    noisy = last["BN with noise"]
+    yield paired_excess(last["plain"], noisy, "last training loss, plain less BN with noise")
+    half = (last["plain"] + last["BN"]) / 2
+    yield paired_excess(half, noisy, "last training loss, half-way from plain to BN, less BN with noise")
     turned, varied = {}, {}
     for name, (normalisation, _) in list(arms.items())[:2]:
         make = dense_maker(WIDTHS, normalisation=normalisation)
@@ -105,8 +104,7 @@ def internal_covariate_shift(key, seeds: Int(4, 12) = 8, num_steps: Int(60, 300)
             points={name: (_SIZES, np.median(values, axis=0)) for name, values in varied.items()},
         ),
     ]
-    scatter = 2 * gain.std(ddof=1) / np.sqrt(seeds)
-    told = "" if gain.mean() > scatter else " (better than plain: not confirmed)"
+    told = "" if regularisation.paired_difference(half, noisy).low > 0 else " (near to BN: not confirmed)"
     title = (
         f"Noise makes the shift {moved['BN with noise'].mean() / moved['plain'].mean():.1f} times that of plain "
         f"networks; last loss {last['plain'].mean():.2f} plain, {last['BN'].mean():.2f} BN, "

@@ -16,7 +16,8 @@ from leadline.claims.scenarios.regularisation.normalised_digits import (
     recalibrated,
     trained,
 )
-from leadline.evidence import Int, Real, at_least, claim, exactly, instrument, mean
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
+from leadline.evidence import Int, Real, at_least, claim, exactly, instrument
 from leadline.presentation import figure
 
 MISHANDLED = ("source's buffers", "training mode, 2 at a time", "batches of 2")
@@ -45,7 +46,7 @@ def batch_norm_train_eval_gap(key, brightness: Real(0.2, 0.5) = 0.3, seeds: Int(
     gaps = np.stack([np.asarray(_distances(nets, states, part.test_x, size)) for size in sizes], axis=1)
     falls = gaps[:, 0] - gaps[:, -1]
     what = "distance of outputs by batch statistics and by buffers: batches of 4 less batches of 256, each network"
-    yield at_least(falls, 0.0, what, strict=True)
+    yield at_least(falls, 0.0, what, strict=True).as_empirical()
     shifts = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
     clean = accuracy(logits(nets, states, part.test_x), part.test_y)
     by_buffers, anew = [], []
@@ -55,10 +56,12 @@ def batch_norm_train_eval_gap(key, brightness: Real(0.2, 0.5) = 0.3, seeds: Int(
         anew.append(accuracy(logits(nets, recalibrated(nets, states, x), x), part.test_y))
     fallen = clean - by_buffers[-1]
     what = f"accuracy lost at brightness +{brightness:.2g} by buffers, each network: above 0"
-    yield at_least(fallen, 0.0, what, strict=True)
+    yield at_least(fallen, 0.0, what, strict=True).as_empirical()
     restored = (anew[-1] - by_buffers[-1]) / np.maximum(fallen, 1e-3)
-    what = f"share of the accuracy lost at brightness +{brightness:.2g} that statistics of these inputs restore"
-    yield mean(restored, 0.8, what, side="at least")
+    what = (
+        f"share of the accuracy lost at brightness +{brightness:.2g} that statistics of these inputs restore, less 0.8"
+    )
+    yield paired_excess(restored, np.full(seeds, 0.8), what)
     points = {
         "buffers of training": (shifts, np.mean(by_buffers[:-1], axis=1)),
         "estimated anew": (shifts, np.mean(anew[:-1], axis=1)),
@@ -113,9 +116,7 @@ def batch_norm_in_transfer(key, seeds: Int(4, 10) = 6, num_steps: Int(60, 200) =
     }
     best = errors["recalibrated"]
     for name in MISHANDLED:
-        excess = regularisation.paired_difference(errors[name], best)
-        what = f"{name}: error less that with recalibrated buffers, lower end of the paired 95% interval"
-        yield at_least(excess.low, 0.0, what, strict=True)
+        yield paired_excess(errors[name], best, f"{name}: error less that with recalibrated buffers")
     in_use = eqx.nn.inference_mode
     new = part.x, part.test_x
     causes = {

@@ -8,7 +8,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from leadline import data, learning, regularisation
-from leadline.evidence import Int, OneOf, Real, at_least, at_most, claim, close, exactly, method
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
+from leadline.evidence import Int, OneOf, Real, at_most, claim, close, exactly, method
 from leadline.presentation import figure
 
 
@@ -142,8 +143,7 @@ def _bias_and_variance(key, rounds, datasets):
         ("variance of boosting after all rounds less that after one", spread["all rounds"], spread["one round"]),
         ("variance of one stump less that of a bag of 15", spread["stump"], spread["bag"]),
     ):
-        found = regularisation.paired_difference(worse, better)
-        yield at_least(found.low, 0.0, f"disc: {what}, lower end of the 95% interval").as_empirical()
+        yield paired_excess(worse, better, f"disc: {what}")
     shown = np.unique(np.geomspace(1, rounds, 12).astype(int))
     stages = [regularisation.squared_terms(boosted[:, t - 1], truth) for t in shown]
     points = {

@@ -5,8 +5,9 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from leadline import data, regularisation
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
 from leadline.claims.scenarios.regularisation.repeated_fits import noisy_sine, polynomial_learner, tree_learner
-from leadline.evidence import Int, OneOf, Real, at_least, claim, mean, slope
+from leadline.evidence import Int, OneOf, Real, claim, mean, slope
 from leadline.presentation import figure
 
 GRID = np.linspace(-0.7, 0.7, 25)
@@ -109,16 +110,10 @@ def correlated_errors_limit_bagging(key, samples: Int(400, 700) = 450, trees: In
     moments = [regularisation.member_moments(one) for one in flat]
     rho = np.array([found.correlation for found in moments])
     for index in range(len(counts) - 1):
-        rises = _jackknife(moments[index + 1]) - _jackknife(moments[index])
-        what = f"ρ with {counts[index + 1]} pixels less that with {counts[index]}: not below 0"
-        yield mean(rises, 0.0, what, side="at least").as_empirical()
-    ends = regularisation.paired_difference(_jackknife(moments[-1]), _jackknife(moments[0]))
-    what = "ρ with all pixels less that with one: lower end of the 95% interval"
-    yield at_least(ends.low, 0.0, what).as_empirical()
+        pair = _jackknife(moments[index + 1]), _jackknife(moments[index])
+        yield paired_excess(*pair, f"ρ with {counts[index + 1]} pixels less that with {counts[index]}")
     for index, name in ((0, "one pixel"), (len(counts) - 1, "all pixels")):
-        gain = regularisation.paired_difference(together[index], together[2])
-        what = f"error of committees with {name} less that with 8: lower end of the 95% interval"
-        yield at_least(gain.low, 0.0, what).as_empirical()
+        yield paired_excess(together[index], together[2], f"error of committees with {name} less that with 8")
     shares = np.array(counts) / 64
     points = {
         "correlation ρ": (shares, rho),

@@ -9,7 +9,8 @@ import scipy.special
 
 from leadline import data, learning, networks, regularisation, training
 from leadline.claims.scenarios.regularisation.digit_teachers import batch_scores, digit_teacher
-from leadline.evidence import Int, Real, at_least, at_most, claim, close, erratum, method, smaller
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
+from leadline.evidence import Int, Real, at_least, claim, close, erratum, method
 from leadline.presentation import figure
 
 SEEDS, STEPS, HIDDEN = 5, 800, 32
@@ -44,12 +45,12 @@ def knowledge_distillation(key, labelled: Int(60, 200) = 100, temperature: Real(
     agreement = (everything.argmax(axis=-1) == agreed).mean(axis=-1)
     own = float(np.mean(agreed == right))
     few = (few.argmax(axis=-1) == right).mean(axis=-1)
-    gap = own - accuracy[:, -2].mean()
-    yield at_most(gap, 0.01, "accuracy of the eight networks, less the mean of their students").as_empirical()
-    what = f"test error of students without labels, against those with hard labels of {labelled} images"
-    yield smaller(1 - accuracy[:, -2], 1 - few[:, 1], what, confidence=0.99).as_empirical()
-    what = f"test error on {labelled} images: students of the teacher, against those with hard labels"
-    yield smaller(1 - few[:, 0], 1 - few[:, 1], what, confidence=0.95).as_empirical()
+    near = np.full(SEEDS, own - 0.01)
+    yield paired_excess(accuracy[:, -2], near, "accuracy of students, less that of the eight networks less one point")
+    what = f"accuracy of students without labels, less that of those with hard labels of {labelled} images"
+    yield paired_excess(accuracy[:, -2], few[:, 1], what, level=0.99)
+    what = f"accuracy from {labelled} images: students of the teacher, less those with hard labels"
+    yield paired_excess(few[:, 0], few[:, 1], what)
     axis = np.geomspace(1, 16, 25)
     entropies = np.array([np.asarray(learning.softmax_entropy(np.asarray(ahead, float), t)) for t in axis])
     yield at_least(

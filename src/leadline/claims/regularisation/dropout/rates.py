@@ -4,7 +4,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from leadline.claims.scenarios.regularisation.dropout_trainings import digit_rows, errors, train_arms
-from leadline.evidence import Int, Real, at_least, claim, mean, smaller
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
+from leadline.evidence import Int, Real, at_least, claim, smaller
 from leadline.presentation import figure
 
 SEEDS = 5
@@ -20,16 +21,17 @@ def dropout_rate_sweep(key, images: Int(100, 400) = 200, num_steps: Int(100, 300
     r"""Errors against the dropout rate.
 
     Training and test error depend strongly on the dropout rate p. The best rate depends on the task and the width, and
-    may be 0: in small networks dropout takes away what they need.
+    may be 0: in small networks dropout takes away what they need. A rate that is chosen for the width errs less than
+    the usual 0.5, and than none; of none, five seeds do not confirm it.
 
     $$p^*(\text{width}) = \operatorname{argmin}_p \mathrm{error}_{\mathrm{validation}}(p, \text{width})$$
 
     Assumes: one budget of training for all rates.
 
     Check: Networks 64-w-10 of three widths on a few digits, ten rates, five seeds with other rows each. The rate is
-    chosen on 200 validation rows and judged on test rows, paired against p = 0 and p = 0.5: it must not be
-    significantly worse. Confirmed where the training loss grows from p = 0 to 0.9 at each width, where at the smallest
-    width p = 0.9 errs more than the chosen rate, and where it costs more there than at the largest.
+    chosen on 200 validation rows of each seed and judged on test rows, the mean over widths paired by seed against
+    p = 0 and p = 0.5. The training loss grows from p = 0 to 0.9 at each width; at the smallest width p = 0.9 errs more
+    than the chosen rate, and costs more than at the largest.
     """
     rows = digit_rows(key, SEEDS, images)
     arms = [train_arms(rows, (64, width, 10), key, rates=RATES, num_steps=num_steps) for width in WIDTHS]
@@ -37,18 +39,16 @@ def dropout_rate_sweep(key, images: Int(100, 400) = 200, num_steps: Int(100, 300
     tested = np.array([arm.test_error[..., -1] for arm in arms])
     for width, arm in zip(WIDTHS, arms, strict=True):
         losses = np.asarray(arm.training_loss)[..., -1]
-        what = f"width {width}: training loss at p = 0, below that at p = 0.9"
-        yield smaller(losses[0], losses[9], what, confidence=0.99).as_empirical()
+        yield paired_excess(losses[9], losses[0], f"width {width}: training loss at p = 0.9 less that at p = 0")
     chosen = np.take_along_axis(tested, held.argmin(axis=1)[:, None], axis=1)[:, 0]  # (widths, seeds)
-    what = f"width {WIDTHS[0]}: test error at the chosen rate, below that at p = 0.9"
-    yield smaller(chosen[0], tested[0, 9], what, confidence=0.99).as_empirical()
+    what = f"width {WIDTHS[0]}: test error at p = 0.9 less that at the chosen rate"
+    yield paired_excess(tested[0, 9], chosen[0], what)
     costs = tested[:, 9] - tested[:, 0]  # (widths, seeds)
-    what = f"what p = 0.9 adds to the test error without dropout: at width {WIDTHS[2]}, below width {WIDTHS[0]}"
-    yield smaller(costs[2], costs[0], what, confidence=0.99).as_empirical()
-    for width, own, of_rates in zip(WIDTHS, chosen, tested, strict=True):
-        for place, name in ((0, "0"), (5, "0.5")):
-            what = f"width {width}: test error at the chosen rate, less that at p = {name}"
-            yield mean(own - of_rates[place], 0.0, what, side="at most").as_empirical()
+    what = f"what p = 0.9 adds to the test error without dropout: at width {WIDTHS[0]} less that at width {WIDTHS[2]}"
+    yield paired_excess(costs[0], costs[2], what)
+    for place, name in ((0, "0"), (5, "0.5")):
+        what = f"test error at p = {name} less that at the chosen rate, mean over widths"
+        yield paired_excess(tested[:, place].mean(axis=0), chosen.mean(axis=0), what)
     best = RATES[held.mean(axis=2).argmin(axis=1)]
     said = ", ".join(f"{p:.1f} at width {width}" for p, width in zip(best, WIDTHS, strict=True))
     yield figure.heatmap(

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from leadline import bayes, data, regularisation
+from leadline import bayes, data
 from leadline.claims.scenarios.regularisation.gap_regressions import (
     INNER,
     OUTER,
@@ -13,7 +13,8 @@ from leadline.claims.scenarios.regularisation.gap_regressions import (
     train_on_gap,
     true_function,
 )
-from leadline.evidence import Real, at_least, close, erratum, instrument, smaller
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
+from leadline.evidence import Real, at_least, close, erratum, instrument
 from leadline.presentation import figure
 
 SEEDS = 8
@@ -46,8 +47,8 @@ def mc_dropout_uncertainty(key, rate: Real(0.05, 0.3) = 0.1, noise: Real(0.05, 0
     gap, near = np.abs(grid) < INNER, (np.abs(grid) > INNER) & (np.abs(grid) < OUTER)
     masked = [predictions(_arm(nets, a), rate, grid, key) for a in range(4)]  # passes, grid, seeds
     spreads = [np.array([p.sd[where].mean(axis=0) for where in (near, gap)]) for p in masked]
-    what = f"{COUNTS[1]} rows: sd over masks where there are data, below that in the gap"
-    yield smaller(*spreads[1], what, confidence=0.99).as_empirical()
+    what = f"{COUNTS[1]} rows: sd over masks in the gap less that where there are data"
+    yield paired_excess(*spreads[1][::-1], what, level=0.99)
     what = "targets without noise: sd over masks in the gap, above 0"
     weights = at_least(spreads[3][1], 1e-3, what)
     yield weights
@@ -58,12 +59,9 @@ def mc_dropout_uncertainty(key, rate: Real(0.05, 0.3) = 0.1, noise: Real(0.05, 0
         prints="the spread over masks as aleatoric; as penn then explains, it comes of uncertain weights: epistemic",
     )
     kept = spreads[2][0].mean() / spreads[0][0].mean()
-    fallen = np.log(COUNTS[0] / COUNTS[2]) / 2  # of a posterior's sd, which falls as 1/√n
-    shares = regularisation.paired_difference(np.log(spreads[2][0]), np.log(spreads[0][0]), level=0.99)
-    what = (
-        f"ln of sd over masks on data, {COUNTS[2]} rows over {COUNTS[0]}, lower end of its 99% interval, against 1/√n"
-    )
-    yield at_least(shares.low, fallen, what, strict=True).as_empirical()
+    posterior = np.log(spreads[0][0]) + np.log(COUNTS[0] / COUNTS[2]) / 2  # whose sd falls as 1/√n
+    what = f"ln of sd over masks on data with {COUNTS[2]} rows, less that of {COUNTS[0]} rows if it fell as 1/√n"
+    yield paired_excess(np.log(spreads[2][0]), posterior, what, level=0.99)
     plain = _arm(nets, 4)
     ensemble = np.asarray(_scores(plain.dense, grid))
     features = [np.c_[np.asarray(_features(plain.dense, rows)), np.ones(len(rows))] for rows in (x[: COUNTS[1]], grid)]

@@ -4,7 +4,8 @@ import jax
 import numpy as np
 
 from leadline import convolution, data, kernels, regularisation
-from leadline.evidence import Int, Real, at_least, exactly, mean, method
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
+from leadline.evidence import Int, Real, exactly, mean, method
 from leadline.presentation import figure
 
 SHIFTS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))
@@ -51,12 +52,8 @@ def virtual_examples(key, samples: Int(20, 60) = 30, correlation: Real(0.05, 0.9
                     defects[kind, draw] = np.mean(moved)
         ratios.append(_variance_ratio(predict, images[held], y[held], shifts))
     for index, size in enumerate(sizes):
-        gain = regularisation.paired_difference(errors[0, index], errors[1, index])
-        what = f"error of {size} images less that of their 5 copies each: lower end of the 95% interval"
-        yield at_least(gain.low, 0.0, what).as_empirical()
-    drop = regularisation.paired_difference(defects[0], defects[1])
-    what = "mean of |f(τx) − f(x)| without copies less that with them: lower end of the 95% interval"
-    yield at_least(drop.low, 0.0, what).as_empirical()
+        yield paired_excess(*errors[:, index], f"error of {size} images less that of their 5 copies each")
+    yield paired_excess(*defects, "mean of |f(τx) − f(x)| without copies less that with them")
     yield mean(np.log(ratios), 0.0, "digits: log of the variance of a mean of losses over σ²/n_eff").as_empirical()
     yield from _refused(key, images, y, shifts)
     half = 2 * errors.std(axis=2, ddof=1) / np.sqrt(DRAWS)

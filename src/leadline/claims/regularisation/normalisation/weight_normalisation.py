@@ -7,8 +7,9 @@ import numpy as np
 import optax
 
 from leadline import data, regularisation, training
+from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
 from leadline.claims.scenarios.regularisation.stateful_layers import batch_norm, on_batch
-from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, mean, method
+from leadline.evidence import Int, Real, at_least, at_most, claim, close, exactly, method
 from leadline.presentation import figure
 
 
@@ -111,8 +112,8 @@ def weight_norm_growth(
     r"""The vectors of weight normalisation only grow.
 
     The gradient in v is orthogonal to v, so that a step of gradient descent adds its squared length to that of v: the
-    norm never falls. As w depends on v/‖v‖ alone, too large a step lowers the next ones. That more step sizes then do
-    well is a finding, and is judged as one.
+    norm never falls. As w depends on v/‖v‖ alone, too large a step lowers the next ones. That more step sizes do well
+    than without is often found; eight draws do not confirm it here.
 
     $$v_t^\top \nabla_v l = 0 \;\Rightarrow\; \|v_{t+1}\|^2 = \|v_t\|^2 + \eta^2 \|\nabla_v l\|^2$$
 
@@ -120,8 +121,7 @@ def weight_norm_growth(
 
     Check: Logistic regression on 60 points, without bias. Then, empirically, the number of step sizes from 10⁻³ to 10³
     (two to a decade) from which 200 steps come within 10 % of the best final loss, with w and with (γ, v), over eight
-    draws of noisy labels (noise 3, so that no w separates them); both start at the same w. The statement holds unless
-    the whole interval is below 0. With noise 0.5, which most often is separable, no gain was seen.
+    draws of noisy labels (noise 3, so that no w separates them); both start at the same w.
     """
     rng = data.generator(key)
     x, y, start = _logistic_draw(rng, inputs)
@@ -141,8 +141,7 @@ def weight_norm_growth(
     losses = np.where(np.isfinite(losses), losses, np.inf)
     best = losses.min(axis=(1, 2))
     good = (losses <= 1.1 * best[:, None, None] + 1e-3).sum(axis=1)
-    what = "step sizes that do well: with (γ, v) less with w, at least 0"
-    yield mean(good[:, 1] - good[:, 0], 0.0, what, side="at least").as_empirical()
+    yield paired_excess(good[:, 1], good[:, 0], "step sizes that do well, with (γ, v) less with w")
     steps = np.arange(num_steps + 1)
     predicted = np.sqrt(squares[0] + np.concatenate([[0.0], np.cumsum(step_size**2 * slopes)]))
     growth = figure.curves(
@@ -160,10 +159,9 @@ def weight_norm_growth(
         log="xy",
         points={"trained in w": (rates, middle[:, 0]), "trained in (γ, v)": (rates, middle[:, 1])},
     )
-    more = good[:, 1] - good[:, 0]
-    error = more.std(ddof=1) / np.sqrt(len(more))
-    seen = "" if more.mean() > 3 * error else ", not confirmed"
-    told = f"step sizes that do well: {more.mean():+.2f} ± {error:.2f} against w{seen}"
+    more = regularisation.paired_difference(good[:, 1], good[:, 0])
+    seen = "" if more.low > 0 else ", which is not confirmed"
+    told = f"{more.mean:.2f} ({more.low:.2f} to {more.high:.2f}) more step sizes do well than with w{seen}"
     yield figure.beside(f"Steps are orthogonal to v, which grows; {told}", growth, robust)
 
 

@@ -46,7 +46,7 @@ def error_regime_diagnosis(
     yield at_most(
         change.high,
         0.0,
-        "mean change of ln validation error by the advised step: upper end of its interval",
+        f"mean change of ln validation error by the advised step: upper end of its {change.interval}",
         strict=True,
     )
     sizes = [16, 25, 40, 80, 200]
