@@ -11,7 +11,6 @@ import numpy as np
 import optax
 
 from leadline import convolution, data, networks, training
-from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 Route = Literal["dense", "plain", "augmented", "p4"]
 ROUTES: tuple[Route, ...] = ("dense", "plain", "augmented", "p4")
@@ -55,14 +54,7 @@ def fitted(net: eqx.Module, x: np.ndarray, y: np.ndarray, num_steps: int, key: j
     batch = min(BATCH, len(y))
     epochs = max(1, round(num_steps / (len(y) // batch)))
     rule = optax.adam(optax.cosine_decay_schedule(3e-3, epochs * (len(y) // batch)))
-    return training.fit(net, (x, y), objective=cross_entropy, optimiser=rule, epochs=epochs, batch=batch, key=key).model
-
-
-def cross_entropy(net: Callable, batch: tuple[jax.Array, jax.Array], key, state):
-    """The cross-entropy of each row; convolutions as products of patches, which CPUs differentiate faster."""
-    images, labels = batch
-    scores = CanonicalConvolutions(lambda net, images: jax.vmap(net)(images))(net, images)
-    return optax.softmax_cross_entropy_with_integer_labels(scores, labels), state
+    return training.fit(net, (x, y), optimiser=rule, epochs=epochs, batch=batch, key=key).model
 
 
 @eqx.filter_jit
