@@ -11,7 +11,8 @@ from leadline import training
 from leadline.claims.scenarios.networks.digit_networks import cross_entropy
 from leadline.convolution import ConvLayer, ConvNetwork, DenseLayer, GlobalPool, PoolLayer
 
-from .shifted_digits import SIDE, STEPS, framed_digits
+from .framed_digits import SIDE, framed_digits
+from .shifted_digits import STEPS
 
 WINDOW = 7
 

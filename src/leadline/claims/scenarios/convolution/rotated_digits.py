@@ -11,7 +11,8 @@ import optax
 
 from leadline import convolution, data, training
 
-from .turned_digits import BATCH, fitted, framed_digits, untrained
+from .framed_digits import framed_digits
+from .turned_digits import BATCH, fitted, untrained
 
 Route = Literal["plain", "log-polar", "p4", "augmented"]
 ANGLES = np.arange(0, 360, 15)

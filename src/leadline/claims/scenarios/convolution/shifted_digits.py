@@ -14,8 +14,8 @@ from leadline.claims.scenarios.networks.digit_networks import cross_entropy
 from leadline.convolution import ConvLayer, ConvNetwork, DenseLayer, GlobalPool, PoolLayer
 from leadline.convolution.pooling.maxout_networks import MaxoutNetwork
 
-SIDE = 12
-FRAME = 2
+from .framed_digits import SIDE, framed_digits
+
 STEPS = 400
 
 
@@ -26,14 +26,6 @@ class Flat(eqx.Module):
 
     def __call__(self, x):
         return self.net(x.ravel())
-
-
-def framed_digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training images (n, 12, 12) with a frame of two zeros and labels, and those for tests, in single precision."""
-    x, y, test_x, test_y = data.digits_split()
-    frame = ((0, 0), (FRAME, FRAME), (FRAME, FRAME))
-    framed = (np.pad(a.reshape(-1, 8, 8), frame).astype(np.float32) for a in (x, test_x))
-    return next(framed), y, next(framed), test_y
 
 
 @cache

@@ -10,18 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import convolution, data, networks, training
+from leadline import convolution, networks, training
+
+from .framed_digits import framed_digits
 
 Route = Literal["dense", "plain", "augmented", "p4"]
 ROUTES: tuple[Route, ...] = ("dense", "plain", "augmented", "p4")
 BATCH = 64
-
-
-def framed_digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """1297 digits to train on and 500 to test, 8x8 pixels in a frame of zeros, 12x12, in single precision."""
-    train, labels, test, test_labels = data.digits_split()
-    framed = [np.pad(x.reshape(-1, 8, 8), ((0, 0), (2, 2), (2, 2))).astype(np.float32) for x in (train, test)]
-    return framed[0], labels, framed[1], test_labels
 
 
 def untrained(route: Route, seed: int = 0) -> eqx.Module:
