@@ -45,6 +45,7 @@ CASES = [
         (
             Side(LEADLINE, "benchmarks.convolution.leadline_network", "fitted"),
             Side("PyTorch eager", "benchmarks.convolution.torch_network", "eager", "torch"),
+            Side("PyTorch channels last", "benchmarks.convolution.torch_network", "channels_last", "torch"),
             Side("PyTorch compiled", "benchmarks.convolution.torch_network", "compiled", "torch"),
         ),
         training_step,

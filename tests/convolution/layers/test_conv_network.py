@@ -206,7 +206,10 @@ def test_behind_an_upsampling_of_the_input_the_field_is_the_support_of_the_gradi
         (lambda: ConvNetwork([ConvLayer(4, 3, groups=2)], (3, 8, 8), key=KEY), "do not divide into 2 groups"),
         (lambda: ConvLayer(4, 4, padding="same"), "no centre"),
         (lambda: ConvLayer(4, 3, padding="full"), '"same" or "valid"'),
-        (lambda: ConvNetwork(unet(2, (4, 8)), (1, 9, 9), key=KEY), "even sides"),
+        (lambda: ConvNetwork(unet(2, (4, 8)), (1, 9, 9), key=KEY), "9 x 9 .* even sides"),
+        (lambda: ConvNetwork([Residual([ConvLayer(2, 3, stride=2)])], (2, 7, 7), key=KEY), "its shortcut"),
+        (lambda: ConvNetwork([ConvLayer(4, 3, dilation=5)], (1, 8, 8), key=KEY), "of 11 positions does not fit 8"),
+        (lambda: ConvNetwork([PoolLayer(9)], (1, 8, 8), key=KEY), "window of 9 positions does not fit 8"),
         (lambda: ConvNetwork([DenseLayer(3), ConvLayer(2, 1)], (1, 4), key=KEY), "no positions"),
         (lambda: ConvNetwork([], (1, 4), key=KEY), "no layers"),
         (lambda: ConvNetwork([ConvLayer(2, 1)], (1, 2, 2, 2, 2), key=KEY), "one to three sides"),
@@ -218,8 +221,12 @@ def test_behind_an_upsampling_of_the_input_the_field_is_the_support_of_the_gradi
     ],
 )
 def test_what_cannot_be_built_is_said_in_one_sentence(make, told):
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=told) as refused:
         make()
+    said = str(refused.value)
+    assert said.endswith(".")
+    assert "\n" not in said
+    assert ". " not in said
 
 
 def test_a_stride_with_a_remainder_is_said_in_the_summary():

@@ -5,7 +5,9 @@ import gzip
 import io
 import os
 import pickle
+import plistlib
 import struct
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -188,9 +190,45 @@ def test_points_and_volumes_are_read_as_written(tmp_path):
     assert made.spacing.tolist() == [1.5, 2, 3]
 
 
+def project(path, values, **about):
+    """A project of InVesalius with this volume, whose property list says what is `about` it."""
+    matrix = {"dtype": "int16", "filename": "matrix.dat", "shape": list(values.shape)} | about
+    parts = {"main.plist": plistlib.dumps({"matrix": matrix, "spacing": [0.5, 1, 2.5]}), "matrix.dat": values.tobytes()}
+    with tarfile.open(path, "w:gz") as tar:
+        for name, content in parts.items():
+            member = tarfile.TarInfo(f"folder/{name}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+
+
+def test_a_computed_tomography_is_read_in_hounsfield_units_with_x_first(tmp_path):
+    values = np.random.default_rng(2).integers(-1024, 3000, (4, 3, 2)).astype("<i2")  # (z, y, x) in the file
+    project(tmp_path / "head.inv3", values)
+    made = CATALOGUE["head-ct"].make("v", named_arrays.invesalius_volume("head.inv3").read([tmp_path / "head.inv3"]))
+    np.testing.assert_array_equal(made.values, values.T)
+    assert made.values.dtype == np.float32
+    assert made.spacing.tolist() == [0.5, 1, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("about", "told"),
+    [
+        ({"dtype": "float32"}, "three axes of int16 are needed"),
+        ({"shape": [4, 3]}, "three axes of int16 are needed"),
+        ({"shape": [4, 3, 9]}, "cut off: it announces 108 cells and has 24"),
+        ({"filename": "other.dat"}, "damaged or not a project of InVesalius"),
+    ],
+)
+def test_a_project_that_does_not_hold_its_volume_is_told(tmp_path, about, told):
+    project(tmp_path / "head.inv3", np.zeros((4, 3, 2), "<i2"), **about)
+    with pytest.raises(ValueError, match=told):
+        named_arrays.invesalius_volume("head.inv3").read([tmp_path / "head.inv3"])
+
+
 @pytest.mark.parametrize(
     ("layout", "content", "told"),
     [
+        (named_arrays.invesalius_volume, b"no tar", "damaged or not a project of InVesalius"),
         (named_arrays.text_file, b"\xff\xfe", "not a text in UTF-8"),
         (named_arrays.text_file, gzip.compress(b"some text", mtime=0)[:-4], "damaged gzip"),
         (named_arrays.two_columns, b"a,b\n1,x\n", "not a table of numbers"),

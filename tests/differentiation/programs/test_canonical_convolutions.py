@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leadline.differentiation.programs import traced_program
+from leadline.differentiation.programs import canonical_convolutions, traced_program
 from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions, with_fast_steps
+from leadline.differentiation.programs.patch_convolutions import patch_gradient
 
 LAYOUTS = [
     (("NCHW", "OIHW", "NCHW"), (3, 2, 7, 6), (4, 2, 3, 3), {"padding": "SAME", "window_strides": (2, 2)}),
@@ -17,9 +18,10 @@ LAYOUTS = [
 ]
 
 
-@pytest.mark.parametrize("kind", [jnp.float32, jnp.float64])
+@pytest.mark.parametrize(("kind", "many"), [(jnp.float32, 2**14), (jnp.float32, 1), (jnp.float64, 2**14)])
 @pytest.mark.parametrize(("numbers", "x", "kernel", "settings"), LAYOUTS)
-def test_values_and_first_and_second_derivatives_in_every_layout(numbers, x, kernel, settings, kind):
+def test_values_and_first_and_second_derivatives_in_every_layout(numbers, x, kernel, settings, kind, many, monkeypatch):
+    monkeypatch.setattr(canonical_convolutions, "MANY_POSITIONS", many)
     rng = np.random.default_rng(0)
     x, kernel, v, w = (jnp.asarray(rng.normal(size=size), kind) for size in (x, kernel, x, kernel))
     settings = {"window_strides": (1,) * (x.ndim - 2)} | settings
@@ -55,6 +57,31 @@ def test_every_convolution_of_a_gradient_is_in_the_fast_form():
     program = str(jax.make_jaxpr(jax.grad(CanonicalConvolutions(loss), (0, 1)))(kernel, x))
     assert program.count("canonical_convolution") == 3
     assert "conv_general_dilated" not in program
+
+
+def test_the_gradient_of_a_kernel_from_many_positions_is_a_product_of_patches():
+    kernel, x = jnp.ones((3, 3, 2, 4), jnp.float32), jax.ShapeDtypeStruct((16, 32, 32, 2), jnp.float32)
+
+    def loss(kernel, x):
+        numbers = ("NHWC", "HWIO", "NHWC")
+        return jnp.sum(jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=numbers) ** 2)
+
+    program = str(jax.make_jaxpr(jax.grad(CanonicalConvolutions(loss)))(kernel, x))
+    assert program.count("canonical_convolution") == 1  # the value
+    assert program.count("dot_general") == 1
+
+
+@pytest.mark.parametrize(("batch", "rows"), [(6, 1024), (6, 30), (7, 30), (1, 1)])
+def test_patches_of_a_few_images_at_a_time_sum_to_the_gradient(batch, rows, monkeypatch):
+    monkeypatch.setattr("leadline.differentiation.programs.patch_convolutions.PATCH_ROWS", rows)
+    rng = np.random.default_rng(0)
+    x, cotangent = rng.normal(size=(batch, 7, 5, 2)), rng.normal(size=(batch, 3, 3, 4))  # stride 2, a border of 0 to 1
+    padded = np.pad(x, ((0, 0), (0, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))[:, ::2, ::2]
+    expected = np.einsum("bijrkl,bijc->klrc", windows, cotangent)
+    given = jnp.asarray(cotangent), jnp.asarray(x)
+    found = patch_gradient(*given, (3, 3), (2, 2), [(0, 1), (1, 1)], (1, 1))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("numbers", "x", "kernel", "settings"), LAYOUTS)

@@ -152,3 +152,19 @@ def test_layers_that_have_seen_no_batch_are_named(mode):
     assert empty_statistics(net, state) == ["layers[1]", "layers[2]"]
     _, state = jax.vmap(net, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(DENSE, state)
     assert empty_statistics(net, state) == []
+
+
+@pytest.mark.parametrize("inference", [False, True])
+def test_channels_on_the_last_axis_are_normalised_as_on_the_first(inference):
+    layer, state = eqx.nn.make_with_state(BatchNorm)(6)
+    layer = affine(layer)
+    _, state = over_batch(layer, state, IMAGES)
+
+    def last(x, state):
+        return layer(x, state, inference=inference, channels=-1)
+
+    expected, then = over_batch(layer, state, IMAGES, inference)
+    moved = jax.vmap(last, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(jnp.moveaxis(IMAGES, 1, -1), state)
+    np.testing.assert_allclose(jnp.moveaxis(moved[0], -1, 1), expected, rtol=1e-12)
+    for a, b in zip(layer.statistics(moved[1]), layer.statistics(then), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)

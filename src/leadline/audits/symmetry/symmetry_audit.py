@@ -19,7 +19,8 @@ def quarter_turns(
     key: PRNGKeyArray, say: Say, num_steps: int, routes: tuple[str, ...] = ROUTES
 ) -> Iterator[Comparison | Figure]:
     """Four networks of about 14 100 weights at 0, 90, 180 and 270 degrees."""
-    from leadline.claims.scenarios.convolution.turned_digits import framed_digits, right_at_turns, trained
+    from leadline.claims.scenarios.convolution.framed_digits import framed_digits
+    from leadline.claims.scenarios.convolution.turned_digits import right_at_turns, trained
 
     *_, test, labels = framed_digits()
     found = {}
@@ -51,7 +52,8 @@ def layer_by_layer(key: PRNGKeyArray, say: Say, num_steps: int) -> Iterator[Comp
     import jax.numpy as jnp
 
     from leadline import convolution
-    from leadline.claims.scenarios.convolution.turned_digits import framed_digits, trained
+    from leadline.claims.scenarios.convolution.framed_digits import framed_digits
+    from leadline.claims.scenarios.convolution.turned_digits import trained
 
     say("defects of every layer")
     _, _, test, _ = framed_digits()
@@ -86,7 +88,8 @@ def layer_by_layer(key: PRNGKeyArray, say: Say, num_steps: int) -> Iterator[Comp
 
 def few_images(key: PRNGKeyArray, say: Say, num_steps: int, sizes: tuple[int, ...]) -> Iterator[Comparison | Figure]:
     """Accuracy over the four turns against the number of training images."""
-    from leadline.claims.scenarios.convolution.turned_digits import framed_digits, right_at_turns, trained
+    from leadline.claims.scenarios.convolution.framed_digits import framed_digits
+    from leadline.claims.scenarios.convolution.turned_digits import right_at_turns, trained
 
     *_, test, labels = framed_digits()
     curves: dict[str, list[float]] = {"plain": [], "augmented": [], "p4": []}

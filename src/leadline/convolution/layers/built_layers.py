@@ -60,8 +60,7 @@ class WeightedLayer(BuiltLayer):
                     "The network has batch normalisations and was given no state; make it by "
                     "eqx.nn.make_with_state(ConvNetwork)(...) and call net(x, state)."
                 )
-            y, state = self.normalisation(jnp.moveaxis(y, -1, 0), state)
-            y = jnp.moveaxis(y, 0, -1)
+            y, state = self.normalisation(y, state, channels=-1)
         elif self.normalisation is not None:
             y = jnp.moveaxis(self.normalisation(jnp.moveaxis(y, -1, 0)), 0, -1)
         return (y if self.layer.linear else activation_called(self.activation)(y)), state

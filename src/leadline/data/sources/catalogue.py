@@ -44,6 +44,7 @@ class Description:
 _TEN_DIGITS = tuple("0123456789")
 _MUTAG, _NILE, _SUNSPOTS = files.tu_graphs("MUTAG"), files.two_columns("nile.csv"), files.two_columns("sunspots.csv")
 _ANT, _BRAIN = files.ply_points("ant.ply"), files.nifti_volume("mni_icbm152_t1_tal_nlin_sym_09a_converted.nii")
+_HEAD = files.invesalius_volume("Cranium.inv3")
 
 _PRESIDENTS = {
     "lyndon_b_johnson_d": range(1964, 1970),
@@ -204,6 +205,16 @@ CATALOGUE: dict[str, Description] = {
             sources=(PyPi("nilearn", "0.10.4", _BRAIN, 10),),
             kind="volume",
             size="197×233×189 cells of 1 mm",
+            make=containers.volume_of,
+        ),
+        Description(
+            "head-ct",
+            "a head by computed tomography, in Hounsfield units (ProMED 0051, from InVesalius)",
+            checksum="96448ba340d5882478da7b07ed51a432837a8d700d6202345055fbf9f1c30108",
+            layouts=(_HEAD,),
+            sources=(Debian("invesalius-examples", Path("/usr/share/doc/invesalius-examples/examples"), _HEAD, 19),),
+            kind="volume",
+            size="256×256×108 cells of 0.96×0.96×1.5 mm",
             make=containers.volume_of,
         ),
     )

@@ -85,7 +85,11 @@ class PointCloud(NamedTuple):
 
 
 class Volume(NamedTuple):
-    """A number for each cell of a grid in space, in [0, 1], and the length of a cell along each axis."""
+    """A number for each cell of a grid in space and the length of a cell along each axis.
+
+    Numbers lie in [0, 1], or are Hounsfield units where the volume is a computed tomography: -1000 air, 0 water, bone
+    from about 200.
+    """
 
     name: str
     values: Float[np.ndarray, "x y z"]
@@ -127,8 +131,10 @@ def point_cloud_of(name: str, arrays: NamedArrays) -> PointCloud:
 
 
 def volume_of(name: str, arrays: NamedArrays) -> Volume:
-    """The volume of bytes, over 255."""
-    return Volume(name, np.divide(arrays["values"], 255, dtype=np.float32), arrays["spacing"])
+    """The volume of bytes, over 255, or of Hounsfield units as they are."""
+    values = arrays["values"]
+    scale = 255 if values.dtype == np.uint8 else 1
+    return Volume(name, np.divide(values, scale, dtype=np.float32), arrays["spacing"])
 
 
 # Zachary 1977: for each member of a karate club, numbered from 1, the later ones whom he met outside the club; and

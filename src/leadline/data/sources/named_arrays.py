@@ -2,11 +2,14 @@
 
 import gzip
 import hashlib
+import plistlib
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from xml.parsers.expat import ExpatError
 
 import numpy as np
 from jaxtyping import Shaped
@@ -133,6 +136,26 @@ def _read_nifti(files: list[Path]) -> NamedArrays:
     return NamedArrays({"values": values.reshape(shape, order="F"), "spacing": spacing})
 
 
+def _read_invesalius(files: list[Path]) -> NamedArrays:
+    """The volume of an InVesalius project: a tar archive with a property list and 16-bit numbers, z slowest."""
+    path = files[0]
+    try:
+        with tarfile.open(path) as tar:
+            members = {member.name.rsplit("/", 1)[-1]: member for member in tar if member.isfile()}
+            about = plistlib.loads(tar.extractfile(members["main.plist"]).read())
+            matrix, spacing = about["matrix"], np.array(about["spacing"], float)
+            content = tar.extractfile(members[matrix["filename"]]).read()
+        shape, kind = tuple(map(int, matrix["shape"])), matrix["dtype"]
+    except (tarfile.TarError, zlib.error, EOFError, KeyError, TypeError, ValueError, AttributeError, ExpatError):
+        raise ValueError(f"{path} is damaged or not a project of InVesalius.") from None
+    if kind != "int16" or len(shape) != 3 or spacing.shape != (3,):
+        raise ValueError(f"{path} has a volume of kind {kind} and shape {shape}; three axes of int16 are needed.")
+    values = np.frombuffer(content, "<i2", len(content) // 2)
+    if values.size != np.prod(shape):
+        raise ValueError(f"{path} is cut off: it announces {np.prod(shape)} cells and has {values.size}.")
+    return NamedArrays({"values": values.astype(np.int16).reshape(shape).T, "spacing": spacing})
+
+
 def _read_texts(files: list[Path]) -> NamedArrays:
     parts = [_read_text([file])["text"].tobytes().strip() for file in files]
     return NamedArrays({"text": np.frombuffer(b"\n".join(parts), np.uint8)})
@@ -172,3 +195,8 @@ def ply_points(name: str) -> Layout:
 def nifti_volume(name: str) -> Layout:
     """A NIfTI volume, gzipped or not."""
     return Layout((name,), _read_nifti)
+
+
+def invesalius_volume(name: str) -> Layout:
+    """The volume of a project of InVesalius, which are Hounsfield units."""
+    return Layout((name,), _read_invesalius)

@@ -3,10 +3,13 @@
 XLA's CPU compiler has a fast kernel for inputs (batch, space, channel) and kernels (space, into, out) in single
 precision. It brings others into this form outside of loops only (its pass looks at the entry computation), and the
 derivatives of a convolution have others: a gradient inside a loop is ten times slower than outside. Here axes are moved
-before and after, so that loops hold fast convolutions only, and a program is half as long as one of patches.
+before and after, so that loops hold fast convolutions only, and a program is half as long as one of patches. As a
+convolution, the gradient of a kernel has a window as large as the image, for which XLA is slow: where a batch has many
+positions, it is a product of patches.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -19,9 +22,20 @@ from jax.extend import core
 from jax.interpreters import ad, batching, mlir
 from jaxtyping import Array
 
-from .patch_convolutions import as_product, few_patches, from_channels_last, ungrouped, with_convolutions
+from .patch_convolutions import (
+    LARGEST_WINDOW,
+    as_product,
+    few_patches,
+    from_channels_last,
+    patch_gradient,
+    ungrouped,
+    with_convolutions,
+)
 from .traced_program import Program, Step
 
+MANY_POSITIONS = (
+    2**14
+)  # of a batch, from which a kernel's gradient is a product of patches: below, compiling it costs more
 _SETTINGS = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "precision", "preferred_element_type")
 
 
@@ -95,6 +109,12 @@ def _pull_input(cotangent: Array, x: Any, kernel: Array, **settings: Any) -> Arr
 
 
 def _pull_kernel(cotangent: Array, x: Array, kernel: Any, **settings: Any) -> Array:
+    *sides, _, out = kernel.aval.shape
+    slides = [settings[name] for name in ("window_strides", "padding", "rhs_dilation")]
+    gapless = all(d == 1 for d in settings["lhs_dilation"])
+    if gapless and math.prod(sides) <= LARGEST_WINDOW and cotangent.size >= MANY_POSITIONS * out:
+        return patch_gradient(cotangent, x, sides, *slides)
+
     def pull(cotangent: Array, x: Array) -> Array:
         return jax.linear_transpose(lambda kernel: _convolve(x, kernel, **settings), kernel.aval)(cotangent)[0]
 

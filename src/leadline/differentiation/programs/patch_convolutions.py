@@ -1,7 +1,7 @@
-"""Convolutions as matrix products of patches, for derivatives of convolutions in double precision on CPUs.
+"""Convolutions as matrix products of patches, for derivatives in double precision and of large kernels on CPUs.
 
-XLA's CPU compiler has a naive kernel for these, many times slower than a matrix product. A function or a traced program
-is run with its convolutions in another form by `with_convolutions`.
+XLA's CPU compiler has a naive kernel for the first, many times slower than a matrix product. A function or a traced
+program is run with its convolutions in another form by `with_convolutions`.
 """
 
 import math
@@ -18,6 +18,7 @@ from jaxtyping import Array, Num
 from .traced_program import NESTED_CALLS, any_equation, equation_runner, nested_program
 
 LARGEST_WINDOW = 64  # positions of a window up to which copying patches pays
+PATCH_ROWS = 1024  # positions whose patches are in memory at once
 
 
 def with_convolutions(function: Callable, form: Callable[..., Callable | None], arguments: tuple) -> Any:
@@ -101,6 +102,35 @@ def patch_product(
     """
     columns = jnp.concatenate(window_parts(x, kernel.shape[:-2], strides, padding, dilation), axis=-1)
     return position_product(columns, kernel.reshape(-1, kernel.shape[-1]), **options)
+
+
+def patch_gradient(
+    cotangent: Num[Array, "batch ..."],
+    x: Num[Array, "batch ..."],
+    sides: Any,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+) -> Num[Array, "..."]:
+    """dL/dw[t] = Σ_i x[s i + d t - pad] · ȳ[i]ᵀ, the gradient of a kernel of those `sides`, by products of patches.
+
+    The patches of a few images at a time, about `PATCH_ROWS` positions, which stay in the processor's cache.
+
+    >>> x, cotangent = jnp.arange(4.0)[None, :, None], jnp.array([1.0, 10.0, 100.0])[None, :, None]
+    >>> patch_gradient(cotangent, x, [2], [1], [(0, 0)], [1]).ravel().tolist()
+    [210.0, 321.0]
+    """
+    batch, into, out = len(x), x.shape[-1], cotangent.shape[-1]
+    most = max(PATCH_ROWS * batch * out // cotangent.size, 1)
+    few = next(n for n in range(min(most, batch), 0, -1) if batch % n == 0)
+
+    def add(total: Array, part: tuple[Array, Array]) -> tuple[Array, None]:
+        columns = jnp.concatenate(window_parts(part[0], sides, strides, padding, dilation), axis=-1)
+        return total + columns.reshape(-1, columns.shape[-1]).T @ part[1].reshape(-1, out), None
+
+    parts = tuple(a.reshape(-1, few, *a.shape[1:]) for a in (x, cotangent))
+    zero = jnp.zeros((math.prod(sides) * into, out), cotangent.dtype)
+    return jax.lax.scan(add, zero, parts)[0].reshape(*sides, into, out)
 
 
 def position_product(x: Num[Array, "*_ into"], matrix: Num[Array, "into out"], **options: Any) -> Array:

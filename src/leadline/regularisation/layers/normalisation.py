@@ -21,10 +21,11 @@ class BatchNorm(eqx.nn.BatchNorm):
     $$\hat x = (x - \mu_B)/\sqrt{\sigma_B^2 + \varepsilon}, \qquad y = \gamma \hat x + \beta$$
 
     It is `eqx.nn.BatchNorm` in its mode "batch" (the batch's own mean and biased variance in training), inside
-    `jax.vmap(..., axis_name=...)`, of inputs (channels,) or (channels, height, width). The running averages r ← ρ r +
-    (1 - ρ) s of both statistics begin at 0 and are divided by 1 - ρᵗ, so that after one batch they are those of that
-    batch; Equinox's own average of the variance begins at 1 and is divided alike, which at t = 10 and ρ = 0.99 adds 9.5
-    to it. Training on one value per channel, whose variance is 0, is an error.
+    `jax.vmap(..., axis_name=...)`, of inputs (channels,) or (channels, height, width), or with the channels on another
+    axis: where they lie last, moving them first would take several times as long as the normalisation. The running
+    averages r ← ρ r + (1 - ρ) s of both statistics begin at 0 and are divided by 1 - ρᵗ, so that after one batch they
+    are those of that batch; Equinox's own average of the variance begins at 1 and is divided alike, which at t = 10 and
+    ρ = 0.99 adds 9.5 to it. Training on one value per channel, whose variance is 0, is an error.
 
     >>> layer, state = eqx.nn.make_with_state(BatchNorm)(1)
     >>> run = jax.vmap(layer, axis_name="batch", in_axes=(0, None), out_axes=(0, None))
@@ -62,27 +63,41 @@ class BatchNorm(eqx.nn.BatchNorm):
 
     def __call__(
         self,
-        x: Float[Array, "channels ..."],
+        x: Float[Array, "..."],
         state: eqx.nn.State,
         *,
         key: PRNGKeyArray | None = None,
         inference: bool | None = None,
-    ) -> tuple[Float[Array, "channels ..."], eqx.nn.State]:
+        channels: int = 0,
+    ) -> tuple[Float[Array, "..."], eqx.nn.State]:
         inference = self.inference if inference is None else inference
-        if not inference:
-            values = jax.lax.axis_size(self.axis_name) * math.prod(x.shape[1:])
-            if values < 2:
-                raise ValueError(
-                    "Batch normalisation in training got a batch of one, whose variance is 0; give two examples or "
-                    "more, or switch the network to use by eqx.nn.inference_mode."
-                )
-            return super().__call__(x, state, inference=False)
-        mean, variance = self.statistics(state)
-        spread = (-1, *[1] * (x.ndim - 1))
-        y = (x - mean.reshape(spread)) / jnp.sqrt(variance.reshape(spread) + self.eps)
+        others = tuple(axis for axis in range(x.ndim) if axis != channels % x.ndim)
+        mean, variance = self.statistics(state) if inference else self._measured(x, others)
+        state = state if inference else self._with(state, mean, variance)
+        scale = 1 / jnp.sqrt(variance + self.eps)
+        y = (x - jnp.expand_dims(mean, others)) * jnp.expand_dims(scale, others)
         if self.weight is not None and self.bias is not None:
-            y = y * self.weight.reshape(spread) + self.bias.reshape(spread)
+            y = y * jnp.expand_dims(self.weight, others) + jnp.expand_dims(self.bias, others)
         return y, state
+
+    def _measured(
+        self, x: Float[Array, "..."], others: tuple[int, ...]
+    ) -> tuple[Float[Array, " channels"], Float[Array, " channels"]]:
+        """The mean and the biased variance over the batch and the other axes."""
+        if jax.lax.axis_size(self.axis_name) * math.prod(x.shape[axis] for axis in others) < 2:
+            raise ValueError(
+                "Batch normalisation in training got a batch of one, whose variance is 0; give two examples or "
+                "more, or switch the network to use by eqx.nn.inference_mode."
+            )
+        mean = jax.lax.pmean(jnp.mean(x, others), self.axis_name)
+        squares = jnp.mean((x - jnp.expand_dims(mean, others)) ** 2, others)
+        return mean, jax.lax.pmean(squares, self.axis_name)
+
+    def _with(self, state: eqx.nn.State, mean: Array, variance: Array) -> eqx.nn.State:
+        """The state with one batch more in the running averages."""
+        rho, averages = self.momentum, kept(state, self.batch_state_index)
+        new = tuple(rho * old + (1 - rho) * now for old, now in zip(averages, (mean, variance), strict=True))
+        return state.set(self.batch_counter, self.batches_seen(state) + 1).set(self.batch_state_index, new)
 
 
 def normalisation(

@@ -82,7 +82,8 @@ def conv_spectral_norm(
 
     Assumes: stride 1 (a stride adds up the frequencies that it merges).
 
-    Check: The layer's whole matrix, written down tap by tap, and its singular values.
+    Check: The layer's whole matrix, written down tap by tap, and its singular values. The 5.7096 that was measured
+    elsewhere belongs to a random kernel whose seed is not known.
     """
     rng = data.generator(key)
     taps = min(taps, side)

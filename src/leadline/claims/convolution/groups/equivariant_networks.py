@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import convolution
-from leadline.claims.scenarios.convolution.turned_digits import framed_digits, trained, untrained
+from leadline.claims.scenarios.convolution.framed_digits import framed_digits
+from leadline.claims.scenarios.convolution.turned_digits import trained, untrained
 from leadline.evidence import Int, at_least, at_most, exactly, model
 from leadline.presentation import figure
 

@@ -4,8 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import convolution
+from leadline.claims.scenarios.convolution.framed_digits import framed_digits
 from leadline.claims.scenarios.convolution.rotated_digits import ANGLES, accuracies_by_angle
-from leadline.claims.scenarios.convolution.turned_digits import ROUTES, framed_digits, right_at_turns, scores, trained
+from leadline.claims.scenarios.convolution.turned_digits import ROUTES, right_at_turns, scores, trained
 from leadline.convolution.symmetry.smooth_images import draw_blobs
 from leadline.evidence import Int, at_least, at_most, claim, exactly
 from leadline.presentation import figure

@@ -8,13 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import convolution, data, networks, regularisation
-from leadline.claims.scenarios.convolution.shifted_digits import (
-    SIDE,
-    framed_classifier,
-    framed_digits,
-    framed_scores,
-    pooled_networks,
-)
+from leadline.claims.scenarios.convolution.framed_digits import SIDE, framed_digits
+from leadline.claims.scenarios.convolution.shifted_digits import framed_classifier, framed_scores, pooled_networks
 from leadline.evidence import Int, at_least, at_most, claim, frequency
 from leadline.presentation import figure
 

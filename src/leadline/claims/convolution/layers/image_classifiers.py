@@ -5,13 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from leadline import convolution, data, regularisation
+from leadline.claims.scenarios.convolution.framed_digits import SIDE, framed_digits
 from leadline.claims.scenarios.convolution.learned_features import (
     feature_network,
     first_filters,
     patch_noise,
     untrained_features,
 )
-from leadline.claims.scenarios.convolution.shifted_digits import SIDE, framed_classifier, framed_digits, framed_scores
+from leadline.claims.scenarios.convolution.shifted_digits import framed_classifier, framed_scores
 from leadline.convolution import ConvNetwork
 from leadline.evidence import Int, at_least, at_most, claim, exactly, frequency, mean, model
 from leadline.kernels.features import fit_gabor

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import stirling2
 
 from leadline import convolution, data, geometry
-from leadline.claims.scenarios.convolution.turned_digits import framed_digits, right_at_turns, trained
+from leadline.claims.scenarios.convolution.framed_digits import framed_digits
+from leadline.claims.scenarios.convolution.turned_digits import right_at_turns, trained
 from leadline.evidence import Int, OneOf, at_least, at_most, claim, close, exactly, model
 from leadline.presentation import figure
 

@@ -10,9 +10,9 @@ import optax
 from leadline import training
 from leadline.claims.scenarios.networks.digit_networks import cross_entropy
 from leadline.convolution import ConvLayer, ConvNetwork, DenseLayer, GlobalPool, PoolLayer
-from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
-from .shifted_digits import SIDE, STEPS, framed_digits
+from .framed_digits import SIDE, framed_digits
+from .shifted_digits import STEPS
 
 WINDOW = 7
 
@@ -45,6 +45,5 @@ def patch_noise(count: int, rng: np.random.Generator) -> np.ndarray:
 
 def _trained(seed: int) -> ConvNetwork:
     x, y, *_ = framed_digits()
-    rows, loss = (jnp.asarray(x)[:, None], jnp.asarray(y)), CanonicalConvolutions(cross_entropy)
-    start, key = untrained_features(seed), jax.random.key(1)
-    return training.minimise(loss, start, optax.adam(3e-3), STEPS, *rows, batch=64, key=key)[0]
+    rows, start, key = (jnp.asarray(x)[:, None], jnp.asarray(y)), untrained_features(seed), jax.random.key(1)
+    return training.minimise(cross_entropy, start, optax.adam(3e-3), STEPS, *rows, batch=64, key=key)[0]

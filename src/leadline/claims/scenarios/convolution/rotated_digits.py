@@ -11,7 +11,8 @@ import optax
 
 from leadline import convolution, data, training
 
-from .turned_digits import BATCH, cross_entropy, fitted, framed_digits, untrained
+from .framed_digits import framed_digits
+from .turned_digits import BATCH, fitted, untrained
 
 Route = Literal["plain", "log-polar", "p4", "augmented"]
 ANGLES = np.arange(0, 360, 15)
@@ -61,7 +62,7 @@ def _training(route: Route, seeds: int, num_steps: int) -> list[convolution.Grou
     nets = [network(route, seed) for seed in range(seeds)]
     epochs = max(1, round(num_steps / (len(y) // BATCH)))
     rule = optax.adam(optax.cosine_decay_schedule(5e-3, epochs * (len(y) // BATCH)))
-    options = {"objective": cross_entropy, "optimiser": rule, "epochs": epochs, "batch": BATCH}
+    options = {"optimiser": rule, "epochs": epochs, "batch": BATCH}
     runs = training.fit_many(nets, (seen_by(route, x), y), key=jax.random.key(0), **options)
     return [run.model for run in runs]
 

@@ -12,7 +12,6 @@ import optax
 from leadline import data, training
 from leadline.convolution import ConvNetwork, unet
 from leadline.convolution.augmentation.backgrounds import on_background
-from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
 SIDE = 16
 CHANNELS = (8, 16, 32)
@@ -89,7 +88,10 @@ def _start(skips: bool) -> ConvNetwork:
 def _trained(skips: bool) -> ConvNetwork:
     scenes, _ = digits_on_stripes()
     weights = jnp.asarray(class_weights(scenes.masks))
-    loss = CanonicalConvolutions(lambda net, images, masks: pixel_loss(net, images, masks, weights))
+
+    def loss(net: ConvNetwork, images: jax.Array, masks: jax.Array) -> jax.Array:
+        return pixel_loss(net, images, masks, weights)
+
     rows = (jnp.asarray(scenes.images), jnp.asarray(scenes.masks))
     rule = optax.adam(optax.cosine_decay_schedule(3e-3, STEPS))
     return training.minimise(loss, _start(skips), rule, STEPS, *rows, batch=BATCH, key=jax.random.key(1))[0]

@@ -13,10 +13,9 @@ from leadline import data, networks, training
 from leadline.claims.scenarios.networks.digit_networks import cross_entropy
 from leadline.convolution import ConvLayer, ConvNetwork, DenseLayer, GlobalPool, PoolLayer
 from leadline.convolution.pooling.maxout_networks import MaxoutNetwork
-from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
 
-SIDE = 12
-FRAME = 2
+from .framed_digits import SIDE, framed_digits
+
 STEPS = 400
 
 
@@ -27,14 +26,6 @@ class Flat(eqx.Module):
 
     def __call__(self, x):
         return self.net(x.ravel())
-
-
-def framed_digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training images (n, 12, 12) with a frame of two zeros and labels, and those for tests, in single precision."""
-    x, y, test_x, test_y = data.digits_split()
-    frame = ((0, 0), (FRAME, FRAME), (FRAME, FRAME))
-    framed = (np.pad(a.reshape(-1, 8, 8), frame).astype(np.float32) for a in (x, test_x))
-    return next(framed), y, next(framed), test_y
 
 
 @cache
@@ -68,8 +59,7 @@ def _start(kind: str) -> Callable:
 def _trained(kind: str) -> Callable:
     x, y, *_ = framed_digits()
     rows, key = (jnp.asarray(x)[:, None], jnp.asarray(y)), jax.random.key(1)
-    loss = CanonicalConvolutions(cross_entropy)
-    return training.minimise(loss, _start(kind), optax.adam(3e-3), STEPS, *rows, batch=64, key=key)[0]
+    return training.minimise(cross_entropy, _start(kind), optax.adam(3e-3), STEPS, *rows, batch=64, key=key)[0]
 
 
 @cache
@@ -81,10 +71,9 @@ def pooled_networks(stride: int, seeds: int) -> ConvNetwork:
 def _pooled(stride: int, seeds: int) -> ConvNetwork:
     x, y, *_ = data.digits_split()
     rows = jnp.asarray(x.reshape(-1, 1, 8, 8), jnp.float32), jnp.asarray(y)
-    loss = CanonicalConvolutions(cross_entropy)
 
     def one(net: ConvNetwork, key: jax.Array) -> ConvNetwork:
-        return training.minimise(loss, net, optax.adam(3e-3), STEPS, *rows, batch=64, key=key)[0]
+        return training.minimise(cross_entropy, net, optax.adam(3e-3), STEPS, *rows, batch=64, key=key)[0]
 
     keys = jax.random.split(jax.random.key(1), seeds)
     return eqx.filter_jit(eqx.filter_vmap(one))(_pooled_starts(stride, seeds), keys)

@@ -10,19 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from leadline import convolution, data, networks, training
-from leadline.differentiation.programs.canonical_convolutions import CanonicalConvolutions
+from leadline import convolution, networks, training
+
+from .framed_digits import framed_digits
 
 Route = Literal["dense", "plain", "augmented", "p4"]
 ROUTES: tuple[Route, ...] = ("dense", "plain", "augmented", "p4")
 BATCH = 64
-
-
-def framed_digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """1297 digits to train on and 500 to test, 8x8 pixels in a frame of zeros, 12x12, in single precision."""
-    train, labels, test, test_labels = data.digits_split()
-    framed = [np.pad(x.reshape(-1, 8, 8), ((0, 0), (2, 2), (2, 2))).astype(np.float32) for x in (train, test)]
-    return framed[0], labels, framed[1], test_labels
 
 
 def untrained(route: Route, seed: int = 0) -> eqx.Module:
@@ -55,14 +49,7 @@ def fitted(net: eqx.Module, x: np.ndarray, y: np.ndarray, num_steps: int, key: j
     batch = min(BATCH, len(y))
     epochs = max(1, round(num_steps / (len(y) // batch)))
     rule = optax.adam(optax.cosine_decay_schedule(3e-3, epochs * (len(y) // batch)))
-    return training.fit(net, (x, y), objective=cross_entropy, optimiser=rule, epochs=epochs, batch=batch, key=key).model
-
-
-def cross_entropy(net: Callable, batch: tuple[jax.Array, jax.Array], key, state):
-    """The cross-entropy of each row; convolutions as products of patches, which CPUs differentiate faster."""
-    images, labels = batch
-    scores = CanonicalConvolutions(lambda net, images: jax.vmap(net)(images))(net, images)
-    return optax.softmax_cross_entropy_with_integer_labels(scores, labels), state
+    return training.fit(net, (x, y), optimiser=rule, epochs=epochs, batch=batch, key=key).model
 
 
 @eqx.filter_jit
