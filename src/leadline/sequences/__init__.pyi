@@ -5,7 +5,7 @@ from .cells.elman import Elman as Elman, Recurrence as Recurrence, deep_transiti
 from .cells.gating import memory_half_life as memory_half_life, soft_gate as soft_gate
 from .cells.gru import GRU as GRU
 from .cells.light_gru import LightGRU as LightGRU
-from .cells.linear_cell import LinearCell as LinearCell, recurrence_scan as recurrence_scan
+from .cells.linear_cell import LinearCell as LinearCell
 from .cells.lru import LRU as LRU
 from .cells.lstm import LSTM as LSTM, LSTMState as LSTMState
 from .cells.mingru import MinGRU as MinGRU

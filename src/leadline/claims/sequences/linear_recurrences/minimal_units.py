@@ -14,7 +14,7 @@ EPOCHS = 16
 LEARNT = 0.98
 
 
-@model(sources=("eth",), shows=("sequences.MinGRU", "sequences.recurrence_scan", "sequences.marked_value"))
+@model(sources=("eth",), shows=("sequences.MinGRU", "sequences.linear_recurrence", "sequences.marked_value"))
 def mingru(key, units: Int(2, 32) = 8, steps: Int(4, 40) = 16, inputs: Int(1, 8) = 3):
     r"""The minimal gated recurrent unit.
 
