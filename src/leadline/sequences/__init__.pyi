@@ -66,7 +66,7 @@ from .learning.sequence_losses import (
 from .learning.toy_tasks import (
     adding_bits as adding_bits,
     associative_recall as associative_recall,
-    marked_value as marked_value,
+    recall_task as recall_task,
     running_parity as running_parity,
     shifted_bits as shifted_bits,
 )
@@ -94,7 +94,6 @@ from .memory.horizons import (
     replaced_influence as replaced_influence,
 )
 from .memory.memory_bench import memory_bench as memory_bench
-from .memory.recall_tasks import recall_task as recall_task
 from .memory.saturation import saturation as saturation, unit_values as unit_values
 from .memory.sufficiency_gap import linear_state_gap as linear_state_gap, sufficiency_gap as sufficiency_gap
 from .text.decoding import (
