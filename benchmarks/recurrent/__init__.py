@@ -49,7 +49,7 @@ _STEP = 3 * UNITS * 4 * UNITS + 2 * INPUTS * 4 * UNITS
 _EPOCH = SAMPLES * STEPS
 
 _TRAINING = (
-    "one product of all gates a step and one of all inputs, as in PyTorch; but the gradient of the recurrent weights is "
+    "one product of all gates a step and one of all inputs, as in PyTorch; but the gradient of recurrent weights is "
     "added up step by step, 64 rows at a time, where PyTorch takes it in one product at the end."
 )
 
