@@ -13,6 +13,7 @@ SUITES = (
     "regularisation",
     "scattering",
     "filtering",
+    "recurrent",
     "startup",
     "scaling",
     "claims",

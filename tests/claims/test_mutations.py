@@ -397,8 +397,8 @@ MUTATIONS = [
         lambda right: lambda cell, xs, *a, **k: right(cell, xs[1:], *a, **k),
     ),
     ("gating", "sequences.cells.gating.memory_half_life", scaled(1.5)),
-    ("mingru", "sequences.cells.linear_cell.recurrence_scan", scaled(1.001)),
-    ("lru", "sequences.cells.linear_cell.recurrence_scan", scaled(1.001)),
+    ("mingru", "sequences.linear_recurrences.diagonal_recurrence.linear_recurrence", scaled(1.001)),
+    ("lru", "sequences.linear_recurrences.diagonal_recurrence.linear_recurrence", scaled(1.001)),
     (
         "bidirectional-rnn",
         "sequences.cells.cell.valid_steps",

@@ -5,7 +5,7 @@ from .cells.elman import Elman as Elman, Recurrence as Recurrence, deep_transiti
 from .cells.gating import memory_half_life as memory_half_life, soft_gate as soft_gate
 from .cells.gru import GRU as GRU
 from .cells.light_gru import LightGRU as LightGRU
-from .cells.linear_cell import LinearCell as LinearCell, recurrence_scan as recurrence_scan
+from .cells.linear_cell import LinearCell as LinearCell
 from .cells.lru import LRU as LRU
 from .cells.lstm import LSTM as LSTM, LSTMState as LSTMState
 from .cells.mingru import MinGRU as MinGRU
@@ -66,7 +66,7 @@ from .learning.sequence_losses import (
 from .learning.toy_tasks import (
     adding_bits as adding_bits,
     associative_recall as associative_recall,
-    marked_value as marked_value,
+    recall_task as recall_task,
     running_parity as running_parity,
     shifted_bits as shifted_bits,
 )
@@ -94,7 +94,6 @@ from .memory.horizons import (
     replaced_influence as replaced_influence,
 )
 from .memory.memory_bench import memory_bench as memory_bench
-from .memory.recall_tasks import recall_task as recall_task
 from .memory.saturation import saturation as saturation, unit_values as unit_values
 from .memory.sufficiency_gap import linear_state_gap as linear_state_gap, sufficiency_gap as sufficiency_gap
 from .text.decoding import (

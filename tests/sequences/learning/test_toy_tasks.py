@@ -2,16 +2,25 @@ import jax
 import numpy as np
 import pytest
 
-from leadline.sequences import adding_bits, associative_recall, marked_value, running_parity, shifted_bits
+from leadline.sequences import adding_bits, associative_recall, recall_task, running_parity, shifted_bits
 
 KEY = jax.random.key(0)
 
 
 def test_the_best_linear_function_of_a_marked_sequence_errs_by_one_less_one_over_t():
-    x, y = marked_value(40_000, 4, key=KEY)
+    x, labels = recall_task(40_000, length=4, key=KEY)
+    y = 2 * np.asarray(labels) - 1.0
     features = np.asarray(x).reshape(len(y), -1)
-    left = y - features @ np.linalg.lstsq(features, np.asarray(y))[0]
+    left = y - features @ np.linalg.lstsq(features, y)[0]
     assert abs(float((left**2).mean()) - 0.75) < 0.02
+
+
+def test_the_label_is_that_of_the_marked_signal():
+    task = recall_task(50, 3, length=7, key=KEY)
+    assert task.inputs.shape == (50, 7, 2)
+    np.testing.assert_array_equal(task.inputs[:, :, 1].sum(axis=1), 1)
+    np.testing.assert_array_equal(task.inputs[:, 3, 0] > 0, task.labels == 1)
+    assert 10 < int(task.labels.sum()) < 40
 
 
 def test_questions_are_answered_by_their_pair():
@@ -34,6 +43,8 @@ def test_each_kind_of_bit_is_as_likely():
         (lambda: shifted_bits(2, 3, 3, key=KEY), "delay of 3 for 3 steps"),
         (lambda: adding_bits(2, 1, key=KEY), "1 steps"),
         (lambda: associative_recall(2, 0, 1, key=KEY), "0 pairs"),
+        (lambda: recall_task(5, 4, length=4, key=KEY), "a length above it"),
+        (lambda: recall_task(5, key=KEY), "neither a lag nor a length"),
     ],
 )
 def test_what_does_not_fit_is_said(call, words):

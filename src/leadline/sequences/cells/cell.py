@@ -88,7 +88,8 @@ def run(
 
     Steps where `mask` is False leave the state as it is: padding changes nothing, on whichever side it lies, and its
     gradients are exactly 0. `reverse` goes from the last step to the first; states stay where their inputs are. A cell
-    that is linear in its state (MinGRU, LRU) takes its steps by `lax.associative_scan`, unless parallel=False.
+    that is linear in its state (MinGRU, LRU) can take its steps in parallel, by `lax.associative_scan`, and does where
+    that is faster: not on a processor. `parallel` decides it.
 
     >>> from leadline.sequences import GRU
     >>> cell = GRU(3, 5, key=jax.random.key(0))

@@ -12,7 +12,7 @@ from .linear_cell import LinearCell
 class MinGRU(LinearCell):
     r"""z_t = s_t ⊙ z_{t-1} + (1 - s_t) ⊙ z̃_t, s_t = σ(G x_t + b), z̃_t = V x_t.
 
-    Linear in z, hence taken by a parallel scan, and yet selective: what is kept depends on the input. Every unit stays
+    Linear in z, hence open to a parallel scan, and yet selective: what is kept depends on the input. Every unit stays
     within the range of its start and its candidates. `keep_bias` is where b begins. Feng et al. 2024.
 
     >>> cell = MinGRU(2, 4, key=jax.random.key(0))

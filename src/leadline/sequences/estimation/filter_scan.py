@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..linear_recurrences.prefix_scans import prefix_scan
 from .covariances import applied, inverse, product, sandwich, symmetric, turned
-from .prefix_scan import prefix_scan
 from .state_space import LinearGaussian
 from .updates import Filtered, conditioned, moved, observed
 
@@ -59,7 +59,7 @@ def filter_by_scan(model: LinearGaussian, xs: Float[Array, "T k"]) -> Filtered:
         elements.eta,
         elements.J,
     )
-    stretches = prefix_scan(combined, elements)
+    stretches = prefix_scan(combined, elements).prefixes
     before = jnp.concatenate([model.mean[None], stretches.b[:-1]])
     spread = jnp.concatenate([model.covariance[None], stretches.C[:-1]])
     predicted = moved(model, before, spread)

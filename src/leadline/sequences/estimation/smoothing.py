@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Real
 
+from ..linear_recurrences.prefix_scans import prefix_scan
 from .covariances import applied, product, pseudo_inverse, sandwich
 from .filtering import Method, kalman_filter
-from .prefix_scan import prefix_scan
 from .state_space import LinearGaussian
 from .updates import Belief, Filtered
 
@@ -76,7 +76,7 @@ def _smooth_scan(model: LinearGaussian, filtered: Filtered) -> Smoothed:
         (E1, g1, L1), (E2, g2, L2) = early, late
         return product(E1, E2), applied(E1, g2) + g1, sandwich(E1, L2) + L1
 
-    _, means, covariances = prefix_scan(combine, (E, g, L), reverse=True)
+    _, means, covariances = prefix_scan(combine, (E, g, L), reverse=True).prefixes
     return Smoothed(means, covariances, E, filtered.log_likelihood)
 
 

@@ -40,34 +40,41 @@ def running_parity(rows: int, length: int, *, key: PRNGKeyArray) -> LabelledBits
     return LabelledBits(_signs(bits), jnp.cumsum(bits, axis=1) % 2, jnp.ones_like(bits))
 
 
-class MarkedValue(NamedTuple):
-    """Values ±1 beside a mark that is 1 at one step, and the value there."""
-
-    inputs: Float[Array, "rows T 2"]
-    values: Float[Array, " rows"]
-
-
-def marked_value(rows: int, length: int, *, key: PRNGKeyArray) -> MarkedValue:
-    """Selective copying of one value: what is to be kept is known from the input alone, and lies anywhere.
-
-    The best linear function of all inputs has the mean squared error 1 - 1/T: the wanted product of value and mark is
-    correlated with each value by 1/T, and with no mark.
-
-    >>> x, y = marked_value(3, 5, key=jax.random.key(0))
-    >>> bool((y == (x[:, :, 0] * x[:, :, 1]).sum(1)).all())
-    True
-    """
-    key_values, key_marks = jax.random.split(key)
-    values = _signs(jax.random.bernoulli(key_values, 0.5, (rows, length)))
-    marks = jax.nn.one_hot(jax.random.randint(key_marks, (rows,), 0, length), length, dtype=values.dtype)[..., None]
-    return MarkedValue(jnp.concatenate([values, marks], -1), (values * marks).sum((1, 2)))
-
-
 class LabelledSequences(NamedTuple):
     """Sequences with one label each."""
 
     inputs: Float[Array, "rows T n"]
     labels: Int[Array, " rows"]
+
+
+def recall_task(
+    rows: int, lag: int | Int[Array, ""] | None = None, *, length: int | None = None, key: PRNGKeyArray
+) -> LabelledSequences:
+    """A marked cue ±1 among distractors ±1, asked for at the last step: 1 where it was +1, 0 where it was -1.
+
+    Inputs are (value, mark). The cue stands `lag` steps before the end of `length` (lag + 1 by default) steps: it is
+    independent of everything else, so that a model that has lost it is right half the time (Hochreiter and Schmidhuber
+    1997 has such tasks). Without a lag it lies anywhere, which is selective copying: what is to be kept is known from
+    the input alone. Then the best linear function of all inputs has the mean squared error 1 - 1/T about the value ±1:
+    the wanted product of value and mark is correlated with each value by 1/T, and with no mark.
+
+    >>> x, y = recall_task(4, 3, key=jax.random.key(0))
+    >>> x.shape, bool(((x[:, 0, 0] > 0) == y).all()), x[0, :, 1].tolist()
+    ((4, 4, 2), True, [1.0, 0.0, 0.0, 0.0])
+    >>> x, y = recall_task(3, length=5, key=jax.random.key(0))
+    >>> bool((2 * y - 1 == (x[:, :, 0] * x[:, :, 1]).sum(1)).all())
+    True
+    """
+    if lag is None and length is None:
+        raise ValueError("recall_task got neither a lag nor a length; give one of them, or both.")
+    length = int(lag) + 1 if length is None else length
+    if isinstance(lag, int) and not 0 <= lag < length:  # a traced lag is the caller's care
+        raise ValueError(f"recall_task got lag={lag} and length={length}; give lag >= 0 and a length above it.")
+    values = jax.random.rademacher(key, (rows, length), jnp.result_type(float))
+    anywhere = jax.random.randint(jax.random.fold_in(key, 1), (rows,), 0, length)
+    places = anywhere if lag is None else jnp.full(rows, length - 1 - lag)
+    marks = jax.nn.one_hot(places, length, dtype=values.dtype)
+    return LabelledSequences(jnp.stack([values, marks], -1), ((values * marks).sum(1) > 0).astype(int))
 
 
 def adding_bits(rows: int, length: int, *, key: PRNGKeyArray) -> LabelledSequences:

@@ -7,9 +7,26 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact, Num
 
-from ..cells.linear_cell import recurrence_scan
+from leadline._checks import require_numbers
 
 Way = Literal["scan", "loop", "convolution", "dense"]
+Values = Num[Array | np.ndarray, "..."]
+Map = tuple[Values, Values] | Num[Array | np.ndarray, "2 ..."]  #: a and b of z -> a z + b
+
+
+def compose(first: Map, second: Map) -> tuple[Values, Values]:
+    """The map z -> a z + b that comes of one and then another: (a₁, b₁) ∘ (a₂, b₂) = (a₁a₂, a₂b₁ + b₂), associative.
+
+    >>> compose((jnp.array([2.0]), jnp.array([1.0])), (jnp.array([3.0]), jnp.array([5.0])))[1].tolist()
+    [8.0]
+    """
+    (a1, b1), (a2, b2) = first, second
+    return a1 * a2, a2 * b1 + b2
+
+
+def fastest_here() -> Way:
+    """ "loop" on a processor, which takes its steps at the speed of its memory; "scan" where many run at once."""
+    return "loop" if jax.default_backend() == "cpu" else "scan"
 
 
 def linear_recurrence(
@@ -17,15 +34,17 @@ def linear_recurrence(
     inputs: Num[Array | np.ndarray, "t m"],
     start: Num[Array | np.ndarray, " m"] | None = None,
     *,
-    by: Way = "scan",
+    by: Way | None = None,
+    reverse: bool = False,
 ) -> Inexact[Array, "t m"]:
     """z_1, …, z_T of z_t = a_t ⊙ z_{t-1} + b_t, with z_0 = `start` (zeros by default), complex or real.
 
-    `gates` are those of every step, (T, m), or one set for all, (m,). The ways give the same numbers (Blelloch 1990 for
-    the scan) and differ in what they take:
+    `gates` are those of every step, (T, m), or one set for all, (m,). With `reverse` z_t = a_t ⊙ z_{t+1} + b_t from
+    z_{T+1} = `start`. The ways give the same numbers and differ in what they take; left out, it is the fastest here:
 
-    - "scan": (a₁, b₁) ∘ (a₂, b₂) = (a₁a₂, a₂b₁ + b₂) is associative: O(T) work in O(log T) dependent steps;
-    - "loop": T dependent steps;
+    - "loop": T dependent steps, each number read and written once: on a processor nothing is faster;
+    - "scan": (a₁, b₁) ∘ (a₂, b₂) = (a₁a₂, a₂b₁ + b₂) is associative (Blelloch 1990; Martin and Cundy 2018): twice the
+      work in O(log T) dependent steps, for devices that do many at once;
     - "convolution": with the kernel a^k by fast Fourier transforms, O(T log T), for constant gates alone; its error
       scales with the largest input, not with the state at hand;
     - "dense": the lower triangular matrix of the products a_t ⋯ a_{s+1}, T² numbers a channel.
@@ -35,14 +54,17 @@ def linear_recurrence(
     >>> linear_recurrence(jnp.array([[0.5], [0.0]]), jnp.ones((2, 1)), jnp.array([2.0]), by="loop").ravel().tolist()
     [2.0, 1.0]
     """
+    require_numbers("linear_recurrence", gates=gates, inputs=inputs, start=start)
+    by = fastest_here() if by is None else by
     a, b, varying = _checked(gates, inputs, by)
+    if reverse:
+        turned = (a[::-1] if varying else a), b[::-1]
+        return linear_recurrence(*turned, start, by=by)[::-1]
     before = jnp.zeros_like(b[0]) if start is None else jnp.asarray(start, b.dtype)
-    if by == "scan":
-        return recurrence_scan(jnp.broadcast_to(a, b.shape), b, before)
     b = b.at[0].add((a[0] if varying else a) * before)
     if by == "convolution":
         return _convolved(a, b)
-    return (_looped if by == "loop" else _multiplied)(jnp.broadcast_to(a, b.shape), b)
+    return {"scan": _scanned, "loop": _looped, "dense": _multiplied}[by](jnp.broadcast_to(a, b.shape), b)
 
 
 def log_space_recurrence(
@@ -86,6 +108,10 @@ def _checked(gates: Array | np.ndarray, inputs: Array | np.ndarray, by: str) -> 
             "Gates that change with time are no convolution; choose by='scan', or give one set of gates for all steps."
         )
     return a, b, varying
+
+
+def _scanned(a: Array, b: Array) -> Array:
+    return jax.lax.associative_scan(compose, (a, b))[1]
 
 
 def _looped(a: Array, b: Array) -> Array:

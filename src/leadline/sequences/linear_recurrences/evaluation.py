@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Bool, Inexact, Num, PyTree
 
-from ..cells.cell import Cell, Course
+from ..cells.cell import Cell, Course, at_end
 from ..cells.linear_cell import LinearCell
 from ..cells.lru import LRU
 from .diagonal_recurrence import Way, linear_recurrence
@@ -54,10 +54,8 @@ class ComputedBy(Cell):
         gates, entering = self.cell.maps(xs, mask)
         if mask is None and isinstance(self.cell, LRU):
             gates = self.cell.eigenvalues()  # the same at every step, as a convolution needs
-        turn = slice(None, None, -1 if reverse else 1)
-        gates = gates[turn] if gates.ndim == 2 else gates
-        states = linear_recurrence(gates, entering[turn], state, by=self.by)
-        return Course(states[turn], states[-1])
+        states = linear_recurrence(gates, entering, state, by=self.by, reverse=reverse)
+        return Course(states, at_end(states, reverse))
 
 
 def computed_by(network: Network, by: Way) -> Network:

@@ -18,7 +18,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "ReLU": ("elman", {"activation": "relu"}),
     "GRU": ("gru", {}),
     "LSTM": ("lstm", {}),
-    "minGRU": ("mingru", {}),
+    "minGRU": ("mingru", {"depth": 2, "residual": True}),
     "LRU": ("lru", {"r_min": 0.9, "r_max": 0.999, "depth": 2}),
 }
 
@@ -33,7 +33,11 @@ def pixel_digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def untrained(kind: str, seed: int = 0) -> sequences.SequenceNetwork:
-    """The network of a kind at its start: one cell of 64 units (the LRU in two residual blocks), read at the end."""
+    """The network of a kind at its start: one cell of 64 units, read at the end.
+
+    Those that are linear in their state stand in two residual blocks: alone, what a minGRU keeps of a pixel depends on
+    that pixel and its age, and no unit sees two of them together.
+    """
     name, options = KINDS[kind]
     with jax.enable_x64(False):
         key = jax.random.key(seed)

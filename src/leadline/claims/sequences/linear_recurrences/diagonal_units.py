@@ -16,7 +16,7 @@ UPDATES = 10_000
 ROWS, EPOCHS, DELAY, LENGTH = 512, 30, 8, 24  # of the task on which eigenvalues are moved
 
 
-@model(sources=("eth",), shows=("sequences.LRU", "sequences.ResidualBlock", "sequences.recurrence_scan"))
+@model(sources=("eth",), shows=("sequences.LRU", "sequences.ResidualBlock", "sequences.linear_recurrence"))
 def lru(
     key,
     units: Int(8, 128) = 32,

@@ -14,7 +14,7 @@ EPOCHS = 16
 LEARNT = 0.98
 
 
-@model(sources=("eth",), shows=("sequences.MinGRU", "sequences.recurrence_scan", "sequences.marked_value"))
+@model(sources=("eth",), shows=("sequences.MinGRU", "sequences.linear_recurrence", "sequences.recall_task"))
 def mingru(key, units: Int(2, 32) = 8, steps: Int(4, 40) = 16, inputs: Int(1, 8) = 3):
     r"""The minimal gated recurrent unit.
 
@@ -52,13 +52,14 @@ def mingru(key, units: Int(2, 32) = 8, steps: Int(4, 40) = 16, inputs: Int(1, 8)
         "fixed diagonal recurrence of Orvieto et al., which comes next there",
     )
     runs = {name: _trained(name, units, steps, key) for name in ("mingru", "lru")}
-    new = sequences.marked_value(NEW, steps, key=jax.random.fold_in(key, 9))
+    new = sequences.recall_task(NEW, length=steps, key=jax.random.fold_in(key, 9))
+    values = 2.0 * np.asarray(new.labels) - 1
     outputs = {name: np.asarray(jax.vmap(net)(_single(new.inputs)))[:, 0].astype(float) for name, net in runs.items()}
-    errors = {name: (of - np.asarray(new.values)) ** 2 for name, of in outputs.items()}
+    errors = {name: (of - values) ** 2 for name, of in outputs.items()}
     floor = 1 - 1 / steps
     what = f"mean squared error of a fixed linear recurrence on {NEW} new sequences, against 1 − 1/T"
     yield mean(errors["lru"], floor, what, side="at least")
-    right = {name: float(np.mean(np.sign(of) == np.asarray(new.values))) for name, of in outputs.items()}
+    right = {name: float(np.mean(np.sign(of) == values)) for name, of in outputs.items()}
     yield at_least(right["mingru"], LEARNT, "share of marked values that the minGRU gives at the end").as_empirical()
     yield at_most(float(errors["mingru"].mean()), floor / 2, "its mean squared error, against half of 1 − 1/T").given(
         right["mingru"] >= LEARNT, "training found the gates within its budget"
@@ -75,10 +76,10 @@ def _trained(name, units, steps, key):
         "lru": lambda: sequences.LRU(2, units, units, r_min=0.5, **kind, key=keys[0]),
     }[name]()
     net = sequences.SequenceNetwork(cell, 1, reading="last", key=keys[1])
-    task = sequences.marked_value(ROWS, steps, key=keys[2])
+    task = sequences.recall_task(ROWS, length=steps, key=keys[2])
     run = training.fit(
         net,
-        (_single(task.inputs), _single(task.values)),
+        (_single(task.inputs), _single(2 * task.labels - 1)),
         loss="squared",
         optimiser=optax.adam(0.03),
         epochs=EPOCHS,

@@ -5,7 +5,7 @@ import numpy as np
 from leadline import data, sequences
 from leadline.evidence import Int, Real, at_most, close, exactly, method
 from leadline.presentation import figure
-from leadline.sequences.cells.linear_cell import compose
+from leadline.sequences.linear_recurrences.diagonal_recurrence import compose
 
 ALGORITHMS = {"Hillis and Steele": "hillis-steele", "Blelloch": "blelloch", "JAX": "odd-even"}
 
@@ -49,7 +49,7 @@ def parallel_scan(key, levels: Int(1, 12) = 10, gate: Real(0.05, 0.95) = 0.5):
         depth, work = predicted_cost(algorithm, length)
         yield exactly(found.depth, depth, f"{name}: dependent operations for T = {length}")
         yield exactly(found.work, work, f"{name}: operations for T = {length}")
-        yield close(found.prefixes[1], looped, f"{name}: states, against the loop", atol=1e-12, rtol=1e-10)
+        yield close(np.asarray(found.prefixes[1]), looped, f"{name}: states, against the loop", atol=1e-12, rtol=1e-10)
         ones = {n: sequences.prefix_scan(_sum, np.ones(n), algorithm=algorithm, identity=0.0) for n in sizes}
         counted[name] = ones
         yield exactly([int(one.prefixes[-1]) for one in ones.values()], sizes, f"{name}: sums of T ones")
@@ -87,7 +87,7 @@ def _underflow(gate: float):
     steps = np.arange(256)
     a, b = np.full((256, 1), gate, np.float32), np.ones((256, 1), np.float32)
     truth = (1 - gate ** (steps + 1.0)) / (1 - gate)
-    scanned = np.asarray(sequences.linear_recurrence(a, b))[:, 0]
+    scanned = np.asarray(sequences.linear_recurrence(a, b, by="scan"))[:, 0]
     yield at_most(np.abs(scanned - truth) / truth, 1e-5, "single precision, composed: relative error over 256 steps")
     logs = sequences.log_space_recurrence(np.log(a), np.log(b))
     yield close(np.exp(np.asarray(logs)[:, 0]), truth, "single precision, by logarithms: states", rtol=1e-3)
