@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
 from leadline.evidence import Comparison, Figure, at_most
+from leadline.networks.dissection.chain import Chain
 from leadline.presentation import figure
 
 from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
@@ -65,10 +66,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     if bracket is None or bracket.upper is None:
         why = "inputs are real numbers" if bracket is None else f"the network is a chain ({bracket.why})"
         parts.append(NotApplicable("largest stretch of inputs, product of norms", why))
-    single = (
-        bracket is not None and taken.chain is not None and len(taken.chain.affine) == 1 and not taken.chain.activations
-    )
-    single = single and taken.chain.affine[0].weight is not None
     factors, reached = {}, {}
     if bracket is not None and bracket.factors and taken.chain is not None:
         sofar = np.cumprod(bracket.factors)
@@ -95,7 +92,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         lipschitz_upper=None if bracket is None or bracket.upper is None else float(bracket.upper),
         factors=factors,
         reached=reached,
-        spectral_norm=_norm(taken.chain.affine[0].weight) if single else None,
+        spectral_norm=None if bracket is None else _norm_of_one(taken.chain),
         parts=tuple(parts),
     )
 
@@ -106,8 +103,11 @@ def _leaves(params: PyTree) -> list[Any]:
     return jax.tree.leaves(params)
 
 
-def _norm(matrix: np.ndarray) -> float:
-    return float(np.linalg.norm(np.asarray(matrix, np.float64), 2))
+def _norm_of_one(chain: Chain | None) -> float | None:
+    """The spectral norm of a chain of one dense layer; None of any other."""
+    if chain is None or len(chain.affine) != 1 or chain.activations or chain.affine[0].weight is None:
+        return None
+    return float(np.linalg.norm(np.asarray(chain.affine[0].weight, np.float64), 2))
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
@@ -139,7 +139,7 @@ def _shares(found: Measured) -> Figure:
     )
     share = max(layer.parameters for layer in found.layers) / found.parameters
     title = f"{len(found.layers)} layers; the largest holds {share:.0%} of {found.parameters} parameters"
-    if len(found.factors) < 2 or not found.lipschitz_upper:
+    if len(found.factors) < 2 or not found.lipschitz_upper or found.lipschitz_lower is None:
         return figure.beside(title, left)
     between = f"{found.lipschitz_lower:.3g} to {found.lipschitz_upper:.3g}"
     kept = {n: v.name for n, v in zip(names, shown, strict=True) if v.name in found.factors}
