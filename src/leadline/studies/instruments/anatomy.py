@@ -129,7 +129,7 @@ def _shares(found: Measured) -> Figure:
     shown = [layer for layer in found.layers if layer in most[:SHOWN]]
     names = _short([layer.name for layer in shown])
     left = figure.bars(
-        f"{found.parameters} parameters, {found.flops} operations per example",
+        f"{found.parameters:,} parameters, {found.flops:,} operations per example",
         "layer",
         "% of the network",
         values={
@@ -138,7 +138,7 @@ def _shares(found: Measured) -> Figure:
         },
     )
     share = max(layer.parameters for layer in found.layers) / found.parameters
-    title = f"{len(found.layers)} layers; the largest holds {share:.0%} of {found.parameters} parameters"
+    title = f"{len(found.layers)} layers; the largest holds {share:.0%} of {found.parameters:,} parameters"
     if len(found.factors) < 2 or not found.lipschitz_upper or found.lipschitz_lower is None:
         return figure.beside(title, left)
     between = f"{found.lipschitz_lower:.3g} to {found.lipschitz_upper:.3g}"
@@ -163,7 +163,7 @@ def _short(names: list[str]) -> list[str]:
 def interpret(found: Measured, subject: Subject) -> Meaning:
     if found.unused:
         names = ", ".join(found.unused[:3]) + (", ..." if len(found.unused) > 3 else "")
-        told = f"{found.unused_parameters} of {found.parameters} parameters have no effect on the output"
+        told = f"{found.unused_parameters:,} of {found.parameters:,} parameters have no effect on the output"
         if subject.selected and found.unused_parameters < found.parameters:
             return Meaning(f"{told} that was chosen ({names}): they serve the others, or nothing.", 0.25)
         return Meaning(
@@ -175,8 +175,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         )
     count, each = len(found.layers), found.parameters / subject.train.count
     size = (
-        f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters} parameters "
-        f"({plainly(each)} per training row), {found.flops} operations per example"
+        f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters:,} parameters "
+        f"({plainly(each)} per training row), {found.flops:,} operations per example"
     )
     if found.lipschitz_lower is None:
         return Meaning(f"The network has {size}; its inputs are integers, such as words, which it looks up.", 0.2)

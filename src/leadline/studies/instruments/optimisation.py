@@ -297,7 +297,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         if right >= NEARLY_ALL:
             return Meaning(f"{right:.1%} of the training rows are right already, and {falls}", 0.25)
         words = f"Training is not finished: {falls}"
-        advice = f"Train longer: in {RUNS} trial runs of plain SGD the training loss still fell."
+        advice = f"Train on while the test error falls, too: in {RUNS} trial runs of SGD the training loss still fell."
         return Meaning(words, 0.6, advice, change=min(-change, 1.0))
     if change > 0.1 + 3 * spread and not found.step_known:
         words = (

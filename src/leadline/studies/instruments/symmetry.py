@@ -243,7 +243,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         return Meaning(free or "The inputs are no images, and the weights have no freedom to tell of.", 0.05)
     meaning = _meaning_of_images(found.images, subject)
     if found.layers is None:
-        return meaning._replace(sentence=f"{meaning.sentence} {_weights_sentence(found.units)}".strip())
+        free = "" if meaning.advice else _weights_sentence(found.units)
+        return meaning._replace(sentence=f"{meaning.sentence} {free}".strip())
     return meaning._replace(sentence=f"{meaning.sentence} {_lost(found.layers, 100 * rounding(subject))}.")
 
 
@@ -290,7 +291,10 @@ def _weights_sentence(units: UnitSymmetries | None) -> str:
     if units.balance is None or not units.balance.moved.any():
         return free
     share = float(units.balance.share.max())
-    return f"{free} Training changed the balance of scales, which gradient flow keeps, by {share:.1%} of its way."
+    return (
+        f"{free} Gradient flow would keep ‖weights out‖² − ‖weights in‖² of each layer; training changed it by "
+        f"{share:.1%} of how far these norms went."
+    )
 
 
 INSTRUMENT = Instrument(
