@@ -202,8 +202,9 @@ class Budget:
         return bool(self._noted(Choice(what, 0 if limit else 1, 1, limit)))
 
     def note(self, what: str, taken: int, most: int, limit: str) -> None:
-        """Note that `taken` of `most` were taken where something else than the budget limits them."""
-        self._noted(Choice(what, taken, most, limit if taken < most else ""))
+        """Note that fewer than `most` were taken because of something else than the budget."""
+        if taken < most:
+            self._noted(Choice(what, taken, most, limit))
 
     def begin(self) -> None:
         """Forget the choices made so far: another instrument begins."""

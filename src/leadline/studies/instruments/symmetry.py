@@ -97,8 +97,12 @@ def _compare_images(images: ImageMoves, subject: Subject) -> Iterator[Comparison
         why = "the network is a chain of known maps"
         yield NotApplicable("decisions protected by a Lipschitz bound", why).comparison()
         return
-    shares = np.array([(answers.changed[c.name], answers.unprotected[c.name]) for c in images.changes]) / images.rows
-    yield at_most(*shares.T, "decisions changed, and images moved beyond the reach of a Lipschitz bound", trivial=1.0)
+    changed, unprotected = (
+        np.array([counts[c.name] for c in images.changes]) / images.rows
+        for counts in (answers.changed, answers.unprotected)
+    )
+    what = "decisions changed, and images moved beyond the reach of a Lipschitz bound"
+    yield at_most(changed, unprotected, what, trivial=1.0)
 
 
 def _worst_step(images: ImageMoves, answers: Answers) -> Change:

@@ -68,7 +68,7 @@ def label_alignments(kernels: AveragedKernels, y: np.ndarray, key: PRNGKeyArray)
     n = len(y)
     centred = y - y.mean(axis=0)
     labels, K = centred @ centred.T, _centred(kernels.here)
-    size = np.linalg.norm(labels) * np.linalg.norm(K)
+    size = float(np.linalg.norm(labels) * np.linalg.norm(K))
     orders = (rng.permutation(n) for _ in range(SHUFFLES))
     chance = max(float(np.sum(K * labels[np.ix_(o, o)])) for o in orders) / size
     if kernels.start is None or before is None:
