@@ -69,6 +69,7 @@ def weights(sizes: Sizes) -> list[tuple[np.ndarray, np.ndarray]]:
 def in_equinox(sizes: Sizes) -> Any:
     import equinox as eqx
     import jax
+    import jax.numpy as jnp
 
     key, layers = jax.random.key(0), []
     for number, (weight, bias) in enumerate(weights(sizes)):
@@ -77,14 +78,14 @@ def in_equinox(sizes: Sizes) -> Any:
             bias = bias[:, None, None]
         else:
             layer = eqx.nn.Linear(weight.shape[1], weight.shape[0], key=key)
-        layers.append(eqx.tree_at(lambda y: (y.weight, y.bias), layer, (weight, bias)))
+        layers.append(eqx.tree_at(lambda y: (y.weight, y.bias), layer, (jnp.asarray(weight), jnp.asarray(bias))))
         if number < 7:
             layers.append(eqx.nn.Lambda(jax.nn.relu))
         if number in (1, 3, 5):
             layers.append(eqx.nn.MaxPool2d(2, 2))
         if number == 5:
             layers.append(eqx.nn.Lambda(lambda x: x.ravel()))
-    return jax.tree.map(jax.numpy.asarray, eqx.nn.Sequential(layers), is_leaf=lambda leaf: isinstance(leaf, np.ndarray))
+    return eqx.nn.Sequential(layers)
 
 
 def in_torch(sizes: Sizes) -> Any:

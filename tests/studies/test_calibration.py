@@ -9,7 +9,7 @@ from flax import nnx
 
 from leadline import bayes, networks, regularisation
 from leadline.bayes.calibration_tests import ReliabilityTable
-from leadline.studies.instruments.calibration import INSTRUMENT, Measured, _meaning_of_intervals, interpret
+from leadline.studies.instruments.calibration import INSTRUMENT, OfClasses, OfNumbers, _meaning_of_intervals, interpret
 from leadline.studies.subject_making import as_subject
 
 TRUE = np.random.default_rng(0).normal(size=(4, 3))
@@ -83,8 +83,8 @@ def test_small_scores_are_underconfident():
 def test_bins_may_disagree_where_the_average_does_not(cards):
     base = cards[1.0]
     table = ReliabilityTable(*(np.asarray(v) for v in base["table"].values()))
-    numbers = {name: base.numbers.get(name) for name in Measured._fields}
-    found = Measured(**numbers | {"table": table, "calibration_error": 0.3, "temperature": None, "uncertainty": None})
+    numbers = {name: base.numbers.get(name) for name in OfClasses._fields}
+    found = OfClasses(**numbers | {"table": table, "calibration_error": 0.3, "temperature": None, "uncertainty": None})
     meaning = interpret(found, as_subject((linear, {"w": jnp.asarray(TRUE)}), rows(300, 1), rows(40, 2)))
     assert "not bin by bin" in meaning.sentence
 
@@ -101,9 +101,9 @@ def test_regression_is_judged_by_its_intervals():
     )
     assert np.isclose(card["intervals"]["sigma"], exact.sigmas[0], rtol=1e-4)
     assert "as they should" in card.meaning.sentence
-    few = Measured(100, *(None,) * 11, None, (), {"covered_plain": np.array([[50], [70], [75], [80]])})
+    few = OfNumbers(100, None, (), {"covered_plain": np.array([[50], [70], [75], [80]])})
     assert "larger on new rows" in _meaning_of_intervals(few).sentence
-    many = Measured(1000, *(None,) * 11, None, (), {"covered_plain": np.array([[900], [990], [995], [1000]])})
+    many = OfNumbers(1000, None, (), {"covered_plain": np.array([[900], [990], [995], [1000]])})
     assert "wider" in _meaning_of_intervals(many).sentence
 
 

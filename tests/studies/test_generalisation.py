@@ -15,9 +15,11 @@ from leadline.generalisation.capacity.capacity_calculator import growth_bound
 from leadline.generalisation.capacity.growth_functions import log_growth_of_network
 from leadline.generalisation.margin_bounds import linear_margin_bound
 from leadline.networks import MLP
+from leadline.studies import subject as subjects
 from leadline.studies.budget import PassCosts
 from leadline.studies.instruments.generalisation import HELD_OUT, INSTRUMENT, PAC_BAYES
 from leadline.studies.subject_making import as_subject
+from tests.studies.small_subjects import three_clouds
 
 
 @eqx.filter_jit
@@ -46,6 +48,18 @@ def digits():
         unseen.reshape(len(truth), -1).astype(np.float32),
         truth.astype(int),
     )
+
+
+def test_a_network_that_takes_long_is_scored_on_fewer_rows_and_the_card_says_so(monkeypatch, uncertified):
+    monkeypatch.setattr(subjects, "SCORED", 1.0)
+    net = MLP((4, 3), key=jax.random.key(0))
+    train, test = three_clouds(1500), three_clouds(60, seed=1)
+    few = as_subject(net, train, test, rows=20)
+    assert (len(few.train_scores), len(few.test_scores)) == (subjects.TOGETHER, 60)
+    card = INSTRUMENT(few)
+    assert "looked at 1,024 of 1,500 training rows: the work of one pass over the data allows no more" in card.left_out
+    wrong = (few.scores(few.train.inputs[:1024]).argmax(1) != few.train.targets[:1024]).sum()
+    assert card["training"]["share"] == pytest.approx(wrong / 1024)
 
 
 @pytest.fixture(scope="module")

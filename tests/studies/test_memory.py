@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from flax import linen
+from flax import linen, nnx
 
 from leadline import sequences
 from leadline.evidence import BadInput
@@ -77,10 +77,23 @@ class FlaxReader(linen.Module):
         return linen.Dense(4)(linen.RNN(linen.LSTMCell(5))(x)[:, -1])
 
 
-def test_a_recurrent_network_of_flax_is_measured():
+class NnxReader(nnx.Module):
+    """The same in Flax' newer interface."""
+
+    def __init__(self, rngs):
+        self.rnn = nnx.RNN(nnx.LSTMCell(3, 5, rngs=rngs))
+        self.head = nnx.Linear(5, 4, rngs=rngs)
+
+    def __call__(self, x):
+        return self.head(self.rnn(x)[:, -1])
+
+
+@pytest.mark.parametrize("interface", ["linen", "nnx"])
+def test_a_recurrent_network_of_flax_is_measured(interface):
     x = np.random.default_rng(0).normal(size=(30, 10, 3)).astype(np.float32)
     net = FlaxReader()
-    found = measure_memory(as_subject((net, net.init(KEY, x)), (x, np.arange(30) % 4)), KEY)
+    model = (net, net.init(KEY, x)) if interface == "linen" else NnxReader(nnx.Rngs(0))
+    found = measure_memory(as_subject(model, (x, np.arange(30) % 4)), KEY)
     assert (found.steps, found.size) == (10, 10)
     assert np.isfinite(found.exponents[0])
     assert len(found.gates) == 5

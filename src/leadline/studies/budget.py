@@ -186,7 +186,7 @@ class Budget:
             self._told_minutes: part * self.seconds(instrument) / seconds if seconds > 0 else math.inf,
             self._told_memory: part * self.room / bytes if bytes > 0 else math.inf,
         }
-        limit = min(allowed, key=allowed.get)
+        limit = min(allowed, key=lambda name: allowed[name])
         if allowed[limit] >= most:
             return self._noted(Choice(what, most, of or most))
         taken = max(2 ** math.floor(math.log2(max(allowed[limit], 1.0))), least)
@@ -202,8 +202,9 @@ class Budget:
         return bool(self._noted(Choice(what, 0 if limit else 1, 1, limit)))
 
     def note(self, what: str, taken: int, most: int, limit: str) -> None:
-        """Note that `taken` of `most` were taken where something else than the budget limits them."""
-        self._noted(Choice(what, taken, most, limit if taken < most else ""))
+        """Note that fewer than `most` were taken because of something else than the budget."""
+        if taken < most:
+            self._noted(Choice(what, taken, most, limit))
 
     def begin(self) -> None:
         """Forget the choices made so far: another instrument begins."""
@@ -245,8 +246,8 @@ def memory_of(given: int | float | str) -> int:
     """
     found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", str(given).lower())
     try:
-        number = float(found[1]) * _UNITS[found[2]]
-    except (TypeError, ValueError, KeyError):
+        number = 0.0 if found is None else float(found[1]) * _UNITS[found[2]]
+    except (ValueError, KeyError):
         number = 0.0
     if not 2**20 <= number < math.inf:
         raise BadInput(f"The memory is {given!r}; give a size of 1 MiB or more, as in 4GiB, 500MB or 2e9.")
@@ -257,8 +258,8 @@ def free_memory() -> int:
     """Bytes that could be had without swapping; where the machine does not say, 4 GiB."""
     try:
         told = re.search(r"MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
-        return int(told[1]) * 1024 + resident_memory()
-    except (OSError, TypeError):
+        return MOST_MEMORY if told is None else int(told[1]) * 1024 + resident_memory()
+    except OSError:
         return MOST_MEMORY
 
 

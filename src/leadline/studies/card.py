@@ -58,6 +58,13 @@ class Card:
         return {str(word): words.count(word) for word in (*Verdict, UNCONFIRMED)}
 
     @property
+    def told(self) -> Meaning:
+        """What came out; ValueError where the instrument did not apply or failed."""
+        if self.meaning is None:
+            raise ValueError(f"The card {self.name} has no result: {self.skipped or self.finding.error}.")
+        return self.meaning
+
+    @property
     def matters(self) -> bool:
         """Whether what it found is more than that all is as it should be: it has weight, or theory fails."""
         if self.meaning is None:

@@ -72,14 +72,14 @@ class Report:
         Cards that say that all is as it should be, or that only ask for more to be given, are not among them.
         """
         told = [card for card in self.cards.values() if card.matters]
-        return sorted(told, key=lambda c: (-c.meaning.weight, c.verdict != "fails"))[:count]
+        return sorted(told, key=lambda c: (-c.told.weight, c.verdict != "fails"))[:count]
 
     def advice(self) -> list[Advice]:
         """What to do: what would change most first, then what matters most."""
         told = [c for c in self.cards.values() if c.meaning is not None and c.meaning.advice]
         return [
-            Advice(c.name, c.meaning.advice, c.meaning.change, c.evidence, c.meaning.sentence)
-            for c in sorted(told, key=lambda c: (-c.meaning.change, -c.meaning.weight))
+            Advice(c.name, c.told.advice, c.told.change, c.evidence, c.told.sentence)
+            for c in sorted(told, key=lambda c: (-c.told.change, -c.told.weight))
         ]
 
     def skipped(self) -> dict[str, str]:
@@ -106,7 +106,7 @@ class Report:
             "about": _strict(self.about),
             "summary": {
                 "verdicts": self.verdicts(),
-                "findings": [{"instrument": c.name, "sentence": c.meaning.sentence} for c in self.main_findings()],
+                "findings": [{"instrument": c.name, "sentence": c.told.sentence} for c in self.main_findings()],
                 "advice": [_advice_record(advice) for advice in self.advice()],
                 "skipped": self.skipped(),
                 "failed": self.failed(),

@@ -136,8 +136,8 @@ class SharedQuantities:
             what="tangent kernel's rows",
         )
         x, room = s.sample.inputs[:rows], s.budget.kernel_room
-        here, start = (None if p is None else averaged_ntk(f, p, x, budget=room) for p in (s.params, s.past.start))
-        return AveragedKernels(here, start)
+        here = averaged_ntk(f, s.params, x, budget=room)
+        return AveragedKernels(here, None if s.past.start is None else averaged_ntk(f, s.past.start, x, budget=room))
 
     @cached_property
     def last_layer(self) -> LastLayer | None:

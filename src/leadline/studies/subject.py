@@ -181,7 +181,7 @@ class Subject:
         some = self.sample.inputs
         shape = jax.ShapeDtypeStruct(some.shape, some.dtype)
         try:
-            counted = jax.jit(lambda p, x: self.apply(p, x)).lower(self.params, shape).cost_analysis()
+            counted = jax.jit(lambda p, x: self.apply(p, x)).lower(self.params, shape).cost_analysis() or {}
             return max(float(counted["flops"]), 1.0) / len(some)
         except (KeyError, TypeError, NotImplementedError):  # not every back end counts
             return 2.0 * self.size

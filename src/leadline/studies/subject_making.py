@@ -81,9 +81,11 @@ def as_subject(
     past = known_past(past, optimiser=optimiser, step_size=step_size, momentum=momentum, batch=batch)
     seen = given_rows(train, "training", rows)
     unseen = None if test is None else given_rows(test, "test", rows)
-    labels = numbered(seen.targets, unseen and unseen.targets, getattr(_module(model), "classes_", None))
+    own_classes = getattr(_module(model), "classes_", None)
+    labels = numbered(seen.targets, None if unseen is None else unseen.targets, own_classes)
     seen = check_numbers(seen._replace(targets=labels.train), "training")
-    unseen = unseen and check_numbers(unseen._replace(targets=labels.test), "test")
+    if unseen is not None:
+        unseen = check_numbers(unseen._replace(targets=labels.test), "test")
     if len(seen.inputs) < FEWEST:
         raise BadInput(f"There are {len(seen.inputs)} training rows; a study needs {FEWEST} or more.")
     for part in ("inputs", "targets"):
@@ -91,10 +93,10 @@ def as_subject(
         if shapes[0] != shapes[-1]:
             raise BadInput(f"Training {part} have shape {shapes[0]} and test {part} {shapes[-1]}; give both alike.")
     if loss == "cross-entropy":
-        seen, unseen = (given and whole_labels(given) for given in (seen, unseen))
+        seen, unseen = whole_labels(seen), None if unseen is None else whole_labels(unseen)
     fit = fitted(model, seen.inputs, select)
     where = found_positions(seen.targets, fit.outputs, seen.mask)
-    apply, criterion, named, (trained, tested) = _with_targets(fit, where, loss, [seen, unseen])
+    apply, criterion, named, trained, tested = _with_targets(fit, where, loss, seen, unseen)
     order = np.random.default_rng(seed).permutation(len(seen.inputs))
     subject = Subject(
         name or _name(model),
@@ -120,14 +122,14 @@ def as_subject(
 
 
 def _with_targets(
-    fit: Fitted, where: Positions | None, loss: str | Loss | None, given: list[GivenRows | None]
-) -> tuple[Callable, Loss, str, list[Rows | None]]:
+    fit: Fitted, where: Positions | None, loss: str | Loss | None, seen: GivenRows, unseen: GivenRows | None
+) -> tuple[Callable, Loss, str, Rows, Rows | None]:
     """The network with the outputs that the loss takes, the loss and its name, training and test rows."""
     apply: Callable = dataclasses.replace(fit.arranged, positions=where)
     width = math.prod(fit.outputs) // (1 if where is None else where.count)
     parts = [
         (rows.targets if where is None else at_positions(rows.targets, rows.mask, where, what), what)
-        for rows, what in zip(given, ("training", "test"), strict=True)
+        for rows, what in ((seen, "training"), (unseen, "test"))
         if rows is not None
     ]
     first = parts[0][0]
@@ -145,8 +147,10 @@ def _with_targets(
     else:
         precision = np.dtype(jnp.result_type(*jax.tree.leaves(fit.params)))
         parts = [(real_targets(targets, width, named, precision), what) for targets, what in parts]
-    made = [Rows(rows.inputs.astype(fit.dtype, copy=False), y) for rows, (y, _) in zip(given, parts, strict=False)]
-    return apply, criterion if where is None else PositionLoss(criterion), named, [*made, None][:2]
+    given = [seen] if unseen is None else [seen, unseen]
+    made = [Rows(rows.inputs.astype(fit.dtype, copy=False), y) for rows, (y, _) in zip(given, parts, strict=True)]
+    criterion = criterion if where is None else PositionLoss(criterion)
+    return apply, criterion, named, made[0], made[1] if len(made) > 1 else None
 
 
 def _one_label_each(loss: str, targets: np.ndarray) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray, PyTree
 
 from leadline.evidence import Comparison, Figure, at_most
+from leadline.networks.dissection.chain import Chain
 from leadline.presentation import figure
 
 from ..instrument_contract import EVERY_KIND, Instrument, Meaning, NotApplicable, plainly
@@ -65,10 +66,6 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     if bracket is None or bracket.upper is None:
         why = "inputs are real numbers" if bracket is None else f"the network is a chain ({bracket.why})"
         parts.append(NotApplicable("largest stretch of inputs, product of norms", why))
-    single = (
-        bracket is not None and taken.chain is not None and len(taken.chain.affine) == 1 and not taken.chain.activations
-    )
-    single = single and taken.chain.affine[0].weight is not None
     factors, reached = {}, {}
     if bracket is not None and bracket.factors and taken.chain is not None:
         sofar = np.cumprod(bracket.factors)
@@ -95,7 +92,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         lipschitz_upper=None if bracket is None or bracket.upper is None else float(bracket.upper),
         factors=factors,
         reached=reached,
-        spectral_norm=_norm(taken.chain.affine[0].weight) if single else None,
+        spectral_norm=None if bracket is None else _norm_of_one(taken.chain),
         parts=tuple(parts),
     )
 
@@ -106,8 +103,11 @@ def _leaves(params: PyTree) -> list[Any]:
     return jax.tree.leaves(params)
 
 
-def _norm(matrix: np.ndarray) -> float:
-    return float(np.linalg.norm(np.asarray(matrix, np.float64), 2))
+def _norm_of_one(chain: Chain | None) -> float | None:
+    """The spectral norm of a chain of one dense layer; None of any other."""
+    if chain is None or len(chain.affine) != 1 or chain.activations or chain.affine[0].weight is None:
+        return None
+    return float(np.linalg.norm(np.asarray(chain.affine[0].weight, np.float64), 2))
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
@@ -129,7 +129,7 @@ def _shares(found: Measured) -> Figure:
     shown = [layer for layer in found.layers if layer in most[:SHOWN]]
     names = _short([layer.name for layer in shown])
     left = figure.bars(
-        f"{found.parameters} parameters, {found.flops} operations per example",
+        f"{found.parameters:,} parameters, {found.flops:,} operations per example",
         "layer",
         "% of the network",
         values={
@@ -138,8 +138,8 @@ def _shares(found: Measured) -> Figure:
         },
     )
     share = max(layer.parameters for layer in found.layers) / found.parameters
-    title = f"{len(found.layers)} layers; the largest holds {share:.0%} of {found.parameters} parameters"
-    if len(found.factors) < 2 or not found.lipschitz_upper:
+    title = f"{len(found.layers)} layers; the largest holds {share:.0%} of {found.parameters:,} parameters"
+    if len(found.factors) < 2 or not found.lipschitz_upper or found.lipschitz_lower is None:
         return figure.beside(title, left)
     between = f"{found.lipschitz_lower:.3g} to {found.lipschitz_upper:.3g}"
     kept = {n: v.name for n, v in zip(names, shown, strict=True) if v.name in found.factors}
@@ -163,7 +163,7 @@ def _short(names: list[str]) -> list[str]:
 def interpret(found: Measured, subject: Subject) -> Meaning:
     if found.unused:
         names = ", ".join(found.unused[:3]) + (", ..." if len(found.unused) > 3 else "")
-        told = f"{found.unused_parameters} of {found.parameters} parameters have no effect on the output"
+        told = f"{found.unused_parameters:,} of {found.parameters:,} parameters have no effect on the output"
         if subject.selected and found.unused_parameters < found.parameters:
             return Meaning(f"{told} that was chosen ({names}): they serve the others, or nothing.", 0.25)
         return Meaning(
@@ -175,8 +175,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         )
     count, each = len(found.layers), found.parameters / subject.train.count
     size = (
-        f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters} parameters "
-        f"({plainly(each)} per training row), {found.flops} operations per example"
+        f"{count} {'layer' if count == 1 else 'layers'}, {found.parameters:,} parameters "
+        f"({plainly(each)} per training row), {found.flops:,} operations per example"
     )
     if found.lipschitz_lower is None:
         return Meaning(f"The network has {size}; its inputs are integers, such as words, which it looks up.", 0.2)

@@ -9,7 +9,15 @@ from leadline.evidence import Comparison, Figure, at_least, at_most, frequency, 
 from leadline.presentation import figure
 
 from ..instrument_contract import Instrument, Meaning
-from ..measurements.calibration_measures import DRAWS, FEWEST, LEVELS, Measured, measure_calibration
+from ..measurements.calibration_measures import (
+    DRAWS,
+    FEWEST,
+    LEVELS,
+    Measured,
+    OfClasses,
+    OfNumbers,
+    measure_calibration,
+)
 from ..subject import Subject
 
 
@@ -24,15 +32,12 @@ def refuses(subject: Subject) -> str:
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
-    if not subject.classifies:
-        yield from _compare_intervals(found)
-    else:
-        yield from _compare_classifier(found)
+    yield from _compare_classifier(found) if isinstance(found, OfClasses) else _compare_intervals(found)
     for part in found.parts:
         yield part.comparison()
 
 
-def _compare_classifier(found: Measured) -> Iterator[Comparison]:
+def _compare_classifier(found: OfClasses) -> Iterator[Comparison]:
     chance = 1 / (DRAWS + 1)
     yield replace(
         at_most(found.calibration_error, found.null_error[2], "calibration error, the largest of 999 calibrated draws"),
@@ -74,7 +79,7 @@ def _compare_classifier(found: Measured) -> Iterator[Comparison]:
         yield from _compare_masks(found)
 
 
-def _compare_masks(found: Measured) -> Iterator[Comparison]:
+def _compare_masks(found: OfClasses) -> Iterator[Comparison]:
     yield (
         mean(found.paired["masks"], 0.0, "log loss averaged over dropout masks, less without masks", side="at most")
         .given(found.confidence > found.accuracy, "the network is overconfident: averaging makes it less sure")
@@ -87,7 +92,7 @@ def _compare_masks(found: Measured) -> Iterator[Comparison]:
     yield smaller(*sides, what).given(enough, "five test rows or more are right, and five wrong").as_empirical()
 
 
-def _compare_intervals(found: Measured) -> Iterator[Comparison]:
+def _compare_intervals(found: OfNumbers) -> Iterator[Comparison]:
     if "covered_masks" in found.paired:
         for level, covered in zip(LEVELS, found.paired["covered_masks"], strict=True):
             what = f"coverage of {level:.0%} intervals by dropout masks and residual sd"
@@ -99,7 +104,7 @@ def _compare_intervals(found: Measured) -> Iterator[Comparison]:
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
-    if not subject.classifies:
+    if isinstance(found, OfNumbers):
         i = found.intervals
         points = {"residual sd": (LEVELS, found.paired["covered_plain"].mean(1) / found.rows)}
         if found.masks is not None:
@@ -144,10 +149,10 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
 
 
 def interpret(found: Measured, subject: Subject) -> Meaning:
-    return _meaning_of_classes(found) if subject.classifies else _meaning_of_intervals(found)
+    return _meaning_of_classes(found) if isinstance(found, OfClasses) else _meaning_of_intervals(found)
 
 
-def _meaning_of_classes(found: Measured) -> Meaning:
+def _meaning_of_classes(found: OfClasses) -> Meaning:
     miss, gap = found.calibration_error, found.confidence - found.accuracy
     normal = found.null_error[2]
     unsure = ""
@@ -162,9 +167,8 @@ def _meaning_of_classes(found: Measured) -> Meaning:
             f"network would show up to {normal:.3f} on {found.rows} test rows.{unsure}"
         )
         return Meaning(words, 0.5 if unsure else 0.2)
-    helps = found.temperature is not None and found.temperature.change_high < 0
     advice = ""
-    if helps:
+    if found.temperature is not None and found.temperature.change_high < 0:
         advice = (
             f"Divide the scores by {found.temperature.value:.3g} before the softmax; that lowers the log loss of "
             f"unseen rows by {-found.temperature.change:.3g}."
@@ -182,7 +186,7 @@ def _meaning_of_classes(found: Measured) -> Meaning:
     return Meaning(words, 0.85 if gap > 0.05 else 0.6, advice, change=min(miss, 1.0), rests_on="calibration error")
 
 
-def _meaning_of_intervals(found: Measured) -> Meaning:
+def _meaning_of_intervals(found: OfNumbers) -> Meaning:
     from scipy.special import bdtr
 
     bayesian = "covered" in found.paired

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from leadline.audits.spectrum_survey import spectrum_figure
-from leadline.curvature.operators.operator import Operator
+from leadline.curvature.operators.hessian_operator import Hessian
 from leadline.curvature.spectra.spectral_density import SpectralDensity
 from leadline.evidence import Comparison, Figure, at_least, at_most
 from leadline.presentation import figure
@@ -203,7 +203,7 @@ def _mean_gradient(losses: Callable[..., Array], params: PyTree, x: Array, y: Ar
     return jax.value_and_grad(lambda p: jnp.mean(losses(p, x, y)))(params)
 
 
-def relative_sharpness(h: Operator, params: PyTree, basis: int = 50, max_steps: int = 200) -> tuple[float, float]:
+def relative_sharpness(h: Hessian, params: PyTree, basis: int = 50, max_steps: int = 200) -> tuple[float, float]:
     """λ_max(|w|H|w|) with its residual."""
     import warnings
 
@@ -299,7 +299,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             f"{plainly(2 / top)}.{rest}",
             0.25 if found.critical else 0.35,
         )
-    ratio, limit, step = top / found.stable, _limit_words(subject.past), subject.past.step
+    ratio, limit, step = top / found.stable, _limit_words(subject.past), subject.past.step or 0.0
     evidence = f"this follows from the largest eigenvalue on {found.rows} rows at the present weights"
     if ratio > 1 + EDGE:
         return Meaning(

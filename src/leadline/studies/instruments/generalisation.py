@@ -117,7 +117,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         float(chance),
         subject.outputs,
         bounds,
-        min(useful, key=useful.get) if useful else "",
+        min(useful, key=lambda name: useful[name]) if useful else "",
         certificate,
         None if layers is None else layers.norms,
         None if layers is None else layers.path,
@@ -206,12 +206,17 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     for name, bound in found.bounds.items():
         if name in HELD_OUT or found.test is None:
             continue
-        measured = found.test_floor
-        if name == PAC_BAYES and found.certificate.test_error is not None:
-            drawn = round(found.certificate.test_error * subject.test.count)
-            measured = generalisation.exact_interval(drawn, subject.test.count, confidence=SURE, side="lower").low
+        measured, drawn = found.test_floor, _drawn_error(found)
+        if name == PAC_BAYES and drawn is not None and subject.test is not None:
+            count = subject.test.count
+            measured = generalisation.exact_interval(round(drawn * count), count, confidence=SURE, side="lower").low
         what = f"lower end of the test error, {name} bound"
         yield replace(at_most(measured, bound.value, what, trivial=bound.trivial), chance=1 - CONFIDENCE)
+
+
+def _drawn_error(found: Measured) -> float | None:
+    """The test error of networks drawn around this one, where there are some and test rows."""
+    return None if found.certificate is None else found.certificate.test_error
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
@@ -221,10 +226,10 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
         if found.best
         else "no bound says a thing"
     )
-    names = sorted(valid, key=valid.get)
+    names = sorted(valid, key=lambda name: valid[name])
     measured = {}
     if found.test is not None:
-        t, drawn = found.test, found.certificate.test_error if found.certificate is not None else None
+        t, drawn = found.test, _drawn_error(found)
         measured = {name: drawn if name == PAC_BAYES and drawn else (t.share, t.low, t.high) for name in names}
     yield figure.categories(
         f"From the training rows, {best}" + ("" if found.test is None else f"; test error {found.test.share:.3f}"),
@@ -275,13 +280,11 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             f"test rows can tell it has not learned. {says}."
         )
         return Meaning(sentence, 0.8, "Train it first, or give more test rows.", change=t.share)
-    low, high = found.gap_interval
+    gap, (low, high) = found.gap or 0.0, found.gap_interval or (0.0, 0.0)
     if low > max(0.05, t.share / 2):
-        sentence = (
-            f"The gap between test and training error is {found.gap:.3f} ({low:.3f} to {high:.3f}): {error}. {says}."
-        )
+        sentence = f"The gap between test and training error is {gap:.3f} ({low:.3f} to {high:.3f}): {error}. {says}."
         advice = "More data, augmentation or regularisation should narrow the gap."
-        return Meaning(sentence, 0.7, advice, change=found.gap)
+        return Meaning(sentence, 0.7, advice, change=gap)
     weight = 0.35 if found.best else 0.25
     rest = "the test rows certify more" if found.best else "the test rows do"
     return Meaning(f"{says}; {rest}: an error of {told}.", weight)

@@ -72,7 +72,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     if subject.test is None:
         parts.append(NotApplicable("test accuracy and neighbours of test rows", "there are test rows"))
     else:
-        near = neighbours(subject, layer)
+        near = neighbours(subject, subject.test, layer)
         unseen = subject.scored(subject.test)
         test_right = _right(subject.test_scores, unseen.targets, labelled)
         if labelled:
@@ -121,7 +121,7 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     """Labels against chance, neighbours against exchangeability, influence against removal."""
     for part in found.parts:
         yield part.comparison()
-    if found.test_interval is not None:
+    if found.test_interval is not None and found.chance is not None:
         yield at_least(
             found.test_interval.low,
             found.chance,
@@ -221,11 +221,14 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "Keep rows aside for a test.",
         )
     if not labelled:
-        return _regression_meaning(found, seen, fits)
+        return _regression_meaning(found, found.test_right, seen, fits)
+    near, chance = found.neighbours, found.chance
+    if found.test_interval is None or chance is None or near is None:
+        raise ValueError("A classifier with test rows has an interval, a chance and neighbours.")
     low, high = found.test_interval.low, found.test_interval.high
     interval = f"{found.test_right:.1%} of the test rows (99.9% interval {low:.1%} to {high:.1%})"
-    if not low > found.chance:
-        guess = f"no better than naming the commonest class ({found.chance:.1%})"
+    if not low > chance:
+        guess = f"no better than naming the commonest class ({chance:.1%})"
         if found.train_right > high:
             return Meaning(
                 f"It has memorised: {seen}, but {interval}, {guess}. {fits}",
@@ -241,8 +244,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             change=1 - found.test_right,
             rests_on="test accuracy (lower end)",
         )
-    near = found.neighbours
-    nearest = f"the nearest training row alone gets {near.right / near.rows:.1%}"
+    nearest = f"the nearest training row alone gets {(near.right or 0) / near.rows:.1%}"
     if near.duplicates:
         return Meaning(
             f"{near.duplicates} of {near.rows} test rows are also training rows: the test rewards memory; "
@@ -271,28 +273,27 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     return Meaning(learnt, 0.25)
 
 
-def _regression_meaning(found: Measured, seen: str, fits: str) -> Meaning:
-    near = found.neighbours
-    tested = f"R² {found.test_right:.2f} on the test rows"
-    if found.test_right <= 0:
+def _regression_meaning(found: Measured, test_right: float, seen: str, fits: str) -> Meaning:
+    near, lost = found.neighbours, float(np.clip(found.train_right - test_right, 0, 1))
+    tested = f"R² {test_right:.2f} on the test rows"
+    if test_right <= 0:
         return Meaning(
             f"It has memorised: {seen}, {tested}, no better than naming the mean. {fits}",
             0.95,
             "Do not use its answers; look at how inputs and targets were put together.",
-            change=float(np.clip(found.train_right - found.test_right, 0, 1)),
+            change=lost,
         )
-    if found.train_right - found.test_right > 0.2:
+    if found.train_right - test_right > 0.2:
         return Meaning(
             f"Part of what it knows is memory: {seen}, {tested}. {fits}",
             0.6,
             "Use more data or regularisation.",
-            change=float(np.clip(found.train_right - found.test_right, 0, 1)),
+            change=lost,
         )
-    return Meaning(
-        f"It has learnt more than its rows: {seen}, {tested}; squared error {near.network_error:.3g}, "
-        f"that of the nearest training row {near.error:.3g}. {fits}",
-        0.25,
-    )
+    beside = ""
+    if near is not None and near.network_error is not None and near.error is not None:
+        beside = f"; squared error {near.network_error:.3g}, that of the nearest training row {near.error:.3g}"
+    return Meaning(f"It has learnt more than its rows: {seen}, {tested}{beside}. {fits}", 0.25)
 
 
 def _fits_sentence(found: Measured, targets: str) -> str:

@@ -39,10 +39,8 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
             off = found.slopes[usable] - found.row_exponents[usable]
             what = "slope of the log gradient against the lag, less the largest exponent"
             yield mean(off, 0.0, what).as_empirical()
-    kept = (
-        found.keeps is not None and found.slopes is not None and any(g.kind == "logistic" for g in found.gates.values())
-    )
-    if kept:
+    gated = any(g.kind == "logistic" for g in found.gates.values())
+    if gated and found.keeps is not None and found.slopes is not None:
         usable = np.isfinite(found.slopes) & np.isfinite(found.keeps)
         if usable.sum() > 1:
             what = "slope of the log gradient against the lag, less the decay of what the gates keep"

@@ -51,20 +51,39 @@ class Measured(NamedTuple):
     batch: int
     step_known: bool
     batch_known: bool
-    segment: SegmentDrop | None
-    batch_squares: np.ndarray | None
-    changes: np.ndarray | None
-    second: np.ndarray | None
-    run: Continuation | None
-    progress: Continuation | None
-    run_pl: float
-    run_bound: float
-    run_rate: float
-    run_floor: float
-    steps_tried: np.ndarray
-    drops: np.ndarray
-    floor: FloorCheck | None
     parts: tuple[NotApplicable, ...]
+    segment: SegmentDrop | None = None
+    batch_squares: np.ndarray | None = None
+    changes: np.ndarray | None = None
+    second: np.ndarray | None = None
+    run: Continuation | None = None
+    progress: Continuation | None = None
+    run_pl: float = 0.0
+    run_bound: float = 0.0
+    run_rate: float = 0.0
+    run_floor: float = 0.0
+    steps_tried: np.ndarray = np.zeros(0)
+    drops: np.ndarray = np.zeros(0)
+    floor: FloorCheck | None = None
+
+    @property
+    def onwards(self) -> "Onwards | None":
+        """The steps from here; None where there is nowhere to go."""
+        if self.segment is None or self.run is None or self.progress is None:
+            return None
+        if self.changes is None or self.second is None:
+            return None
+        return Onwards(self.segment, self.changes, self.second, self.run, self.progress)
+
+
+class Onwards(NamedTuple):
+    """Whole and noisy steps from here, and continuations; see `Measured`."""
+
+    segment: SegmentDrop
+    changes: np.ndarray
+    second: np.ndarray
+    run: Continuation
+    progress: Continuation
 
 
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
@@ -82,28 +101,28 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     elif not step_known:
         parts.append(NotApplicable("step size against 2/L", why_not_plain(past)))
     rows = sample.count
-    step = float(past.step) if step_known else (1 / smoothness if smoothness > 0 else 0.1)
-    batch = min(past.batch or 64, rows)
-    moving = square > 1e-20 * max(loss, 1e-20) and smoothness > 0
-    if not moving:
-        parts.append(NotApplicable("steps from here", "the gradient is not 0, and the loss curves upwards somewhere"))
-        nothing = (None, None, None, None, None, None, 0.0, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), None)
-        return Measured(
-            rows,
-            loss,
-            square,
-            smoothness,
-            0.0,
-            0.0,
-            trace,
-            *noise.noise_scale[:3],
-            step,
-            batch,
-            step_known,
-            past.batch is not None,
-            *nothing,
-            tuple(parts),
-        )
+    step = past.step if step_known and past.step is not None else (1 / smoothness if smoothness > 0 else 0.1)
+    batch, critical = min(past.batch or 64, rows), noise.noise_scale
+    here_alone = Measured(
+        rows=rows,
+        loss=loss,
+        gradient_square=square,
+        smoothness=smoothness,
+        gradient_curvature=0.0,
+        pl_constant=0.0,
+        noise_trace=trace,
+        critical_batch=critical.value,
+        critical_low=critical.low,
+        critical_high=critical.high,
+        step=float(step),
+        batch=batch,
+        step_known=step_known,
+        batch_known=past.batch is not None,
+        parts=tuple(parts),
+    )
+    if not (square > 1e-20 * max(loss, 1e-20) and smoothness > 0):
+        nowhere = NotApplicable("steps from here", "the gradient is not 0, and the loss curves upwards somewhere")
+        return here_alone._replace(parts=(*parts, nowhere))
     along = tree_dot(g, hessian(g)) / square
     work = subject.operations * subject.sample.count
     draws, num_steps, looks = affordable(
@@ -134,41 +153,33 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     tried = np.geomspace(0.1, 4.0, 9) / smoothness
     before = here.row_losses(subject.params)
     drops = np.array([(before - here.row_losses(here.moved(g, float(eta)))).mean() for eta in tried])
-    return Measured(
-        rows,
-        loss,
-        square,
-        smoothness,
-        along,
-        square / (2 * loss) if loss > 0 else np.inf,
-        trace,
-        *noise.noise_scale[:3],
-        step,
-        batch,
-        step_known,
-        past.batch is not None,
-        segment,
-        squares,
-        changes,
-        second,
-        run,
-        progress,
-        pl,
-        float(bound),
-        float(rate),
-        float(floor),
-        tried,
-        drops,
-        equilibrium_floor(subject, here, g, step, batch, key, parts),
-        tuple(parts),
+    settled = equilibrium_floor(subject, here, g, step, batch, key, parts)
+    return here_alone._replace(
+        gradient_curvature=along,
+        pl_constant=square / (2 * loss) if loss > 0 else np.inf,
+        segment=segment,
+        batch_squares=squares,
+        changes=changes,
+        second=second,
+        run=run,
+        progress=progress,
+        run_pl=pl,
+        run_bound=float(bound),
+        run_rate=float(rate),
+        run_floor=float(floor),
+        steps_tried=tried,
+        drops=drops,
+        floor=settled,
+        parts=tuple(parts),
     )
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
     if found.step_known:
         yield at_most(found.step, 2 / found.smoothness, "step size, 2/L").given(found.smoothness > 0, "L is above 0")
-    if found.segment is not None:
-        s, eta = found.segment, found.step
+    onwards = found.onwards
+    if onwards is not None:
+        s, eta = onwards.segment, found.step
         least = eta * found.gradient_square * (1 - eta * found.smoothness / 2)
         # L is the curvature here; the lemma asks for one that holds on the whole step, on which the loss may bend more
         what = "drop of one whole step, η‖g‖²(1 − ηL/2) with L from here"
@@ -176,14 +187,14 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
         predicted = -eta * found.gradient_square * (1 - eta * found.gradient_curvature / 2)
         # a quadratic model: the loss has higher derivatives, which long steps feel
         yield mean(
-            found.changes - found.second, predicted, "mean change by one noisy step less noise, −η‖g‖² + η²gᵀHg/2"
+            onwards.changes - onwards.second, predicted, "mean change by one noisy step less noise, −η‖g‖² + η²gᵀHg/2"
         ).as_empirical()
-        ends = found.run.losses[:, -1]
+        ends = onwards.run.losses[:, -1]
         bounded = np.isfinite(found.run_bound) and found.run_bound < found.loss
         said = mean(
             ends,
             min(found.run_bound, 1e300),
-            f"loss after {found.run.steps[-1]:.0f} steps, PL rate and noise",
+            f"loss after {onwards.run.steps[-1]:.0f} steps, PL rate and noise",
             side="at most",
         )
         yield replace(said, says_nothing=not bounded)
@@ -194,11 +205,12 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
-    if found.run is None:
+    onwards = found.onwards
+    if onwards is None:
         return
-    t = found.run.steps
-    points = {
-        "continued, mean of 4 runs": (t, found.run.losses.mean(0), found.run.losses.min(0), found.run.losses.max(0))
+    t, losses = onwards.run.steps, onwards.run.losses
+    points: dict[str, tuple[np.ndarray, ...]] = {
+        "continued, mean of 4 runs": (t, losses.mean(0), losses.min(0), losses.max(0))
     }
     past = subject.past
     if past.losses is not None and len(past.losses) and past.batch:
@@ -209,12 +221,12 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     if np.isfinite(found.run_floor):
         lines["PL bound"] = (fine, found.run_rate**fine * (found.loss - found.run_floor) + found.run_floor)
     drop = found.step * found.gradient_square * (1 - found.step * found.gradient_curvature / 2)
-    if found.second.mean() < drop / 2:  # else a single step says little of the next ones
-        slope = drop - float(found.second.mean())
+    if onwards.second.mean() < drop / 2:  # else a single step says little of the next ones
+        slope = drop - float(onwards.second.mean())
         kept = fine * slope < 0.3 * found.loss
         lines["slope predicted now"] = (fine[kept], found.loss - slope * fine[kept])
     seen = np.concatenate([np.ravel(v) for _, *values in (*lines.values(), *points.values()) for v in values])
-    change = found.run.losses[:, -1].mean() / found.loss - 1
+    change = onwards.run.losses[:, -1].mean() / found.loss - 1
     yield figure.curves(
         f"{t[-1]:.0f} more steps of {found.step:.3g} with batches of {found.batch} from {found.rows} rows change their "
         f"loss by {change:+.1%}",
@@ -245,7 +257,8 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
 
 
 def interpret(found: Measured, subject: Subject) -> Meaning:
-    if found.segment is None:
+    onwards = found.onwards
+    if onwards is None:
         return Meaning(
             f"The gradient is 0 at these parameters (loss {found.loss:.3g}); there is nothing to optimise.", 0.4
         )
@@ -263,12 +276,12 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         words = f"{constants}; the step {found.step:.3g} is above it: whole-gradient descent is unstable here."
         advice = f"Lower the step to about {limit / 2:.2g}, half of 2/L on {found.rows} rows, or let it decay."
         return Meaning(words, 0.75, advice, change=1 - limit / found.step, rests_on="step size, 2/L")
-    ends = found.progress.losses[:, -1]
+    ends = onwards.progress.losses[:, -1]
     change = float(ends.mean() / found.loss - 1)
     finite = bool(np.isfinite(ends).all())
     spread = float(ends.std(ddof=1) / np.sqrt(RUNS) / found.loss) if finite else 0.0
     raised = f"by {change:.0%}" if finite else "without end"
-    if found.step_known and found.step < limit / 50 and found.segment.drop > 0:
+    if found.step_known and found.step < limit / 50 and onwards.segment.drop > 0:
         words = f"{constants}; the step {found.step:.3g} uses {found.step / limit:.1%} of that, so training is slow."
         advice = (
             f"Try steps up to {limit / 8:.2g}, an eighth of 2/L = {limit:.2g} on {found.rows} rows; the "
@@ -277,14 +290,14 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         return Meaning(words, 0.6, advice, change=1 - 8 * found.step / limit, rests_on="step size, 2/L")
     if change < -0.1 - 3 * spread:
         falls = (
-            f"{found.progress.steps[-1]:.0f} more steps of plain SGD (step {found.step:.3g}, batches of {found.batch}) "
-            f"lower the training loss by {-change:.0%} ({critical})."
+            f"{onwards.progress.steps[-1]:.0f} more steps of plain SGD (step {found.step:.3g}, batches of "
+            f"{found.batch}) lower the training loss by {-change:.0%} ({critical})."
         )
         right = _share_right(subject)
         if right >= NEARLY_ALL:
             return Meaning(f"{right:.1%} of the training rows are right already, and {falls}", 0.25)
         words = f"Training is not finished: {falls}"
-        advice = f"Train longer: in {RUNS} trial runs of plain SGD the training loss still fell."
+        advice = f"Train on while the test error falls, too: in {RUNS} trial runs of SGD the training loss still fell."
         return Meaning(words, 0.6, advice, change=min(-change, 1.0))
     if change > 0.1 + 3 * spread and not found.step_known:
         words = (
@@ -295,7 +308,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     if change > 0.1 + 3 * spread:
         words = (
             f"At step {found.step:.3g} and batch {found.batch} noise drives the loss up, {raised} in "
-            f"{found.progress.steps[-1]:.0f} steps: it is above what this point can hold."
+            f"{onwards.progress.steps[-1]:.0f} steps: it is above what this point can hold."
         )
         advice = f"Lower the step or raise the batch to stay this low ({critical})."
         return Meaning(words, 0.6, advice, change=min(change, 1.0))
@@ -308,7 +321,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         advice = f"Use batches of about {max(1, round(found.critical_batch))} for the same progress per step."
         return Meaning(words, 0.5, advice, change=1 - found.critical_batch / found.batch)
     words = (
-        f"{constants}; {found.progress.steps[-1]:.0f} more steps of {found.step:.3g} by plain SGD change the loss by "
+        f"{constants}; {onwards.progress.steps[-1]:.0f} more steps of {found.step:.3g} by plain SGD change the loss by "
         f"{change:+.0%} (±{3 * spread:.0%}, {RUNS} runs). "
     )
     if not np.isfinite(found.critical_batch):

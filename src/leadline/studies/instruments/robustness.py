@@ -163,7 +163,8 @@ def _affordable(subject: Subject, right: int) -> int:
 
 
 def _gallery(subject: Subject, x: np.ndarray, y: np.ndarray, bracket: Any) -> tuple[np.ndarray | None, list]:
-    if subject.image_shape is None or max(subject.image_shape[:2]) > 64:
+    layout = subject.image_layout
+    if layout is None or max(layout.height, layout.width) > 64:
         return None, []
     hit = np.flatnonzero(np.isfinite(bracket.radii))[:SHOWN]
     if not len(hit):
@@ -171,7 +172,7 @@ def _gallery(subject: Subject, x: np.ndarray, y: np.ndarray, bracket: Any) -> tu
     triple = np.stack([x[hit], bracket.inputs[hit] - x[hit], bracket.inputs[hit]])
     became = subject.scores(bracket.inputs[hit]).argmax(axis=1)
     classes = list(zip(y[hit].tolist(), became.tolist(), strict=True))
-    return np.stack([subject.image_layout.to_images(part).mean(axis=3) for part in triple]), classes
+    return np.stack([layout.to_images(part).mean(axis=3) for part in triple]), classes
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
@@ -292,7 +293,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     weak, strong = found.only_one_step, found.only_many_steps
     masked = weak > 5 and weak > 2 * strong
     sure = ""
-    if found.certified_half is not None:
+    if found.certified_half is not None and found.interval_radii is not None:
         most = float(found.interval_radii.max()) / span
         if found.certified_half <= 0.1 * (found.half_radius or found.eps[-1]):
             sure = f"; nothing is certified beyond {most:.2g}"

@@ -69,6 +69,41 @@ class Measured(NamedTuple):
     spread_growth: np.ndarray | None
     parts: tuple[NotApplicable, ...]
 
+    @property
+    def beginning(self) -> "Beginning | None":
+        """The sizes before training with their predictions; None where one of them is not known."""
+        measured = self.start_second, self.start_gradient
+        predicted = self.start_second_theory, self.start_gradient_theory
+        parts = [*measured, *predicted, self.start_second_range, self.start_gradient_range]
+        known = [part for part in parts if part is not None]
+        return Beginning(*known) if len(known) == len(parts) else None
+
+    @property
+    def growths(self) -> "Growths | None":
+        """The growth from layer to layer with its bound; None where there is none."""
+        if self.growth is None or self.growth_bound is None or self.spread_growth is None:
+            return None
+        return Growths(self.growth, self.growth_bound, self.spread_growth)
+
+
+class Beginning(NamedTuple):
+    """Before training: mean squares of values and norms of gradients by layer, predictions, 99.9% ranges of these."""
+
+    second: np.ndarray
+    gradient: np.ndarray
+    second_theory: np.ndarray
+    gradient_theory: np.ndarray
+    second_range: np.ndarray
+    gradient_range: np.ndarray
+
+
+class Growths(NamedTuple):
+    """From each layer to the next: of the gradient, the bound on both, and of differences between rows."""
+
+    gradient: np.ndarray
+    bound: np.ndarray
+    spread: np.ndarray
+
 
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     from leadline.networks.dissection import measure_moments, predict_moments
@@ -138,15 +173,12 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
 
 
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
-    if found.start_second_theory is not None:
-        yield _in_range(
-            found.start_second,
-            found.start_second_theory,
-            found.start_second_range,
-            "mean square of pre-activations at the start, mean field",
-        )
+    first = found.beginning
+    if first is not None:
+        what = "mean square of pre-activations at the start, mean field"
+        yield _in_range(first.second, first.second_theory, first.second_range, what)
         if len(found.names) > 1:
-            inner = (found.start_gradient[:-1], found.start_gradient_theory[:-1], found.start_gradient_range[:-1])
+            inner = (first.gradient[:-1], first.gradient_theory[:-1], first.gradient_range[:-1])
             yield _in_range(*inner, "gradient norm by layer at the start, mean field")
     if found.start_active is not None and found.start_active.size > 1:
         yield mean(found.start_active, 0.5, "share of inputs that activate a unit at the start, one half")
@@ -188,53 +220,31 @@ def _in_range(measured: np.ndarray, predicted: np.ndarray, ranges: np.ndarray, w
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     depth = min(len(found.names), SHOWN)
-    at = np.arange(1, depth + 1)
-    lines, points, bands = {}, {}, {}
-    if found.start_second is not None:
-        points["at the start"] = (at, found.start_second[:depth])
-    if found.start_second_theory is not None:
-        lines["at the start"] = (at, found.start_second_theory[:depth])
-        if depth > 1:
-            bands["range of networks this wide"] = (at, *found.start_second_range[:depth].T)
-    points["now"] = (at, found.second[:depth])
-    if found.second_theory is not None:
-        lines["now"] = (at, found.second_theory[:depth])
+    first = found.beginning
     ratio = found.second[:depth].max() / max(found.second[:depth].min(), 1e-300)
-    left = figure.curves(
+    left = _by_layer(
         f"mean square of values: largest over least {ratio:.3g}",
-        "layer",
         "mean square before φ",
-        lines=lines,
-        points=points,
-        bands=bands,
-        log="y",
+        found.second[:depth],
+        found.second_theory,
+        found.start_second,
+        None if first is None else (first.second_theory, first.second_range),
     )
-    lines, points, bands = {}, {}, {}
-    if found.start_gradient is not None:
-        points["at the start"] = (at, found.start_gradient[:depth])
-    if found.start_gradient_theory is not None:
-        lines["at the start"] = (at, found.start_gradient_theory[:depth])
-        if depth > 1:
-            bands["range of networks this wide"] = (at, *found.start_gradient_range[:depth].T)
-    points["now"] = (at, found.gradient[:depth])
-    if found.gradient_theory is not None:
-        lines["now"] = (at, found.gradient_theory[:depth])
-    right = figure.curves(
+    right = _by_layer(
         "no gradient" if found.gradient_ratio is None else f"gradient norm: first over last {found.gradient_ratio:.3g}",
-        "layer",
         "norm of ∂loss/∂value",
-        lines=lines,
-        points=points,
-        bands=bands,
-        log="y",
+        found.gradient[:depth],
+        found.gradient_theory,
+        found.start_gradient,
+        None if first is None else (first.gradient_theory, first.gradient_range),
     )
     title = f"Root mean square of the outputs {math.sqrt(found.second[-1]):.3g}"
     if found.backward_slope is not None:
         title = f"Gradients change by a factor of {math.exp(found.backward_slope):.3g} a layer towards the input"
     title += f"; {sum(found.dead)} of {sum(found.units)} units are dead"
     yield figure.beside(title, *(_whole_layers(panel, depth) for panel in (left, right)))
-    if found.growth is not None and np.all(np.isfinite(found.growth_bound)):
-        yield _growth(found)
+    if found.growths is not None and np.all(np.isfinite(found.growths.bound)):
+        yield _growth(found.growths)
     hidden = [n for n, a in enumerate(found.activations) if a][:SHOWN]
     if hidden and (sum(found.dead) or any(found.saturated[n] for n in hidden)):
         label = {n: f"{n + 1}: {found.activations[n]}" for n in hidden}
@@ -245,21 +255,44 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
         yield figure.bars(title, "layer", "% of units", values=values)
 
 
-def _growth(found: Measured) -> Figure:
-    """How much gradients and differences of rows can grow from layer to layer, and how much they do."""
-    depth = min(len(found.growth), SHOWN)
+def _by_layer(
+    title: str,
+    height: str,
+    now: np.ndarray,
+    now_theory: np.ndarray | None,
+    start: np.ndarray | None,
+    start_theory: tuple[np.ndarray, np.ndarray] | None,
+) -> Figure:
+    """Sizes layer by layer, now and at the start, with mean field's lines and the range of networks this wide."""
+    depth = len(now)
     at = np.arange(1, depth + 1)
-    grown = np.maximum(found.growth, found.spread_growth)
-    share = np.max(grown / np.maximum(found.growth_bound, 1e-300))
-    least = min(found.growth.min(), found.spread_growth.min(), found.growth_bound.min())
+    lines, points, bands = {}, {}, {}
+    if start is not None:
+        points["at the start"] = (at, start[:depth])
+    if start_theory is not None:
+        lines["at the start"] = (at, start_theory[0][:depth])
+        if depth > 1:
+            bands["range of networks this wide"] = (at, *start_theory[1][:depth].T)
+    points["now"] = (at, now)
+    if now_theory is not None:
+        lines["now"] = (at, now_theory[:depth])
+    return figure.curves(title, "layer", height, lines=lines, points=points, bands=bands, log="y")
+
+
+def _growth(growths: Growths) -> Figure:
+    """How much gradients and differences of rows can grow from layer to layer, and how much they do."""
+    depth = min(len(growths.gradient), SHOWN)
+    at = np.arange(1, depth + 1)
+    share = np.max(np.maximum(growths.gradient, growths.spread) / np.maximum(growths.bound, 1e-300))
+    least = min(part.min() for part in growths)
     panel = figure.curves(
         f"From layer to layer, gradients and differences of rows grow by up to {share:.0%} of what norms allow",
         "from layer",
         "growth to the next",
-        lines={"product of norms (at most)": (at, found.growth_bound[:depth])},
+        lines={"product of norms (at most)": (at, growths.bound[:depth])},
         points={
-            "gradient, backwards": (at, found.growth[:depth]),
-            "differences, forwards": (at, found.spread_growth[:depth]),
+            "gradient, backwards": (at, growths.gradient[:depth]),
+            "differences, forwards": (at, growths.spread[:depth]),
         },
         log="y" if least > 0 else "",
     )

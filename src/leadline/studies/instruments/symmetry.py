@@ -97,8 +97,12 @@ def _compare_images(images: ImageMoves, subject: Subject) -> Iterator[Comparison
         why = "the network is a chain of known maps"
         yield NotApplicable("decisions protected by a Lipschitz bound", why).comparison()
         return
-    shares = np.array([(answers.changed[c.name], answers.unprotected[c.name]) for c in images.changes]) / images.rows
-    yield at_most(*shares.T, "decisions changed, and images moved beyond the reach of a Lipschitz bound", trivial=1.0)
+    changed, unprotected = (
+        np.array([counts[c.name] for c in images.changes]) / images.rows
+        for counts in (answers.changed, answers.unprotected)
+    )
+    what = "decisions changed, and images moved beyond the reach of a Lipschitz bound"
+    yield at_most(changed, unprotected, what, trivial=1.0)
 
 
 def _worst_step(images: ImageMoves, answers: Answers) -> Change:
@@ -243,7 +247,8 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         return Meaning(free or "The inputs are no images, and the weights have no freedom to tell of.", 0.05)
     meaning = _meaning_of_images(found.images, subject)
     if found.layers is None:
-        return meaning._replace(sentence=f"{meaning.sentence} {_weights_sentence(found.units)}".strip())
+        free = "" if meaning.advice else _weights_sentence(found.units)
+        return meaning._replace(sentence=f"{meaning.sentence} {free}".strip())
     return meaning._replace(sentence=f"{meaning.sentence} {_lost(found.layers, 100 * rounding(subject))}.")
 
 
@@ -290,7 +295,10 @@ def _weights_sentence(units: UnitSymmetries | None) -> str:
     if units.balance is None or not units.balance.moved.any():
         return free
     share = float(units.balance.share.max())
-    return f"{free} Training changed the balance of scales, which gradient flow keeps, by {share:.1%} of its way."
+    return (
+        f"{free} Gradient flow would keep ‖weights out‖² − ‖weights in‖² of each layer; training changed it by "
+        f"{share:.1%} of how far these norms went."
+    )
 
 
 INSTRUMENT = Instrument(

@@ -9,14 +9,31 @@ from jaxtyping import Float, PRNGKeyArray
 
 from leadline.evidence import Comparison, Figure, at_least, at_most, frequency
 from leadline.presentation import figure
+from leadline.tangent.dynamics.descent_curves import DescentCurves
 
 from ..instrument_contract import Instrument, Meaning, NotApplicable, plainly
-from ..measurements.tangent_trials import descent_trial, is_linear, kernel_targets, label_alignments, training_drift
+from ..measurements.tangent_trials import (
+    descent_trial,
+    is_linear,
+    kernel_targets,
+    label_alignments,
+    training_drift,
+    trial_regime,
+)
 from ..measurements.wide_twin import TESTED, WideTwin, wide_twin
 from ..subject import Subject
 from ..subject_making import TwoScores
 
 SAME_SHAPE = 0.95  # cosine of centred kernels from which a change is told as growth
+
+
+class Curves(NamedTuple):
+    """The squared loss per row over time: predicted by the kernel, of the linearised network, of the network."""
+
+    times: Float[np.ndarray, " t"]
+    predicted: Float[np.ndarray, " t"]
+    linearised: Float[np.ndarray, " t"]
+    network: Float[np.ndarray, " t"]
 
 
 class Measured(NamedTuple):
@@ -67,6 +84,15 @@ class Measured(NamedTuple):
     twin: WideTwin | None
     parts: tuple[NotApplicable, ...]
 
+    @property
+    def curves(self) -> Curves | None:
+        """The curves of the trial; None where there was none."""
+        if self.times is None or self.loss_predicted is None:
+            return None
+        if self.loss_linearised is None or self.loss_network is None:
+            return None
+        return Curves(self.times, self.loss_predicted, self.loss_linearised, self.loss_network)
+
 
 def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     """Kernel, alignment, trial runs, drift, infinitely wide twin."""
@@ -81,7 +107,7 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
     floor = rows * float(np.finfo(subject.dtype).eps) * max(values[0], 0.0)
     rank = int(np.sum(values > floor))
     aligned = label_alignments(kernels, targets[:rows], keys[0])
-    if aligned[0] is None:
+    if aligned.now is None:
         parts.append(NotApplicable("alignment with the labels", "labels and kernel vary among the rows"))
     start, moved = subject.past.start, None
     if start is not None:
@@ -89,48 +115,62 @@ def measure(subject: Subject, key: PRNGKeyArray) -> Measured:
         squares = [(np.sum((np.asarray(b) - a) ** 2), np.sum(np.asarray(a) ** 2)) for a, b in pairs]
         moved = float(np.sqrt(sum(s for s, _ in squares) / max(sum(s for _, s in squares), np.finfo(float).tiny)))
     trial = descent_trial(subject, f, targets, parts)
-    drift = training_drift(subject, f, kernels, moved, trial, keys, parts)
+    apart = trial_regime(trial, keys[1])
+    drift = training_drift(subject, f, kernels, moved, apart, keys[2], parts)
     twin = wide_twin(subject, apply, kernels.start, targets, keys[3])
     if isinstance(twin, NotApplicable):
         parts.append(twin)
         twin = None
-    losses = [None] * 3
-    if trial is not None:
-        y = targets[: trial.predicted.shape[1]]
-        losses = [
-            np.mean(np.sum((c - y) ** 2, axis=2), axis=1) for c in (trial.predicted, trial.linearised, trial.network)
-        ]
-    distance = drift.pop("trial")
+    curves = None if trial is None else _curves(trial, targets)
     return Measured(
-        rows,
-        values,
-        None if kernels.start is None else np.linalg.eigvalsh(kernels.start)[::-1],
-        rank,
-        float(values[0] / values[rank - 1]) if rank else float("inf"),
-        *aligned,
-        is_linear(subject, drift, distance),
-        start is not None,
-        None if trial is None else trial.predicted.shape[1],
-        None if trial is None else trial.step,
-        None if trial is None else trial.times,
-        *losses,
-        None if distance is None else distance.error,
-        None if distance is None else distance.error_interval,
-        moved,
-        **drift,
+        rows=rows,
+        eigenvalues=values,
+        eigenvalues_start=None if kernels.start is None else np.linalg.eigvalsh(kernels.start)[::-1],
+        rank=rank,
+        condition=float(values[0] / values[rank - 1]) if rank else float("inf"),
+        alignment=aligned.now,
+        alignment_chance=aligned.chance,
+        alignment_start=aligned.before,
+        alignment_gain=aligned.gain,
+        linear=is_linear(subject, drift, apart),
+        from_start=start is not None,
+        trial_rows=None if trial is None else trial.predicted.shape[1],
+        step=None if trial is None else trial.step,
+        times=None if curves is None else curves.times,
+        loss_predicted=None if curves is None else curves.predicted,
+        loss_linearised=None if curves is None else curves.linearised,
+        loss_network=None if curves is None else curves.network,
+        trial_distance=None if apart is None else apart.error,
+        trial_interval=None if apart is None else apart.error_interval,
+        weight_move=moved,
+        kernel_drift=drift.kernel_drift,
+        kernel_drift_interval=drift.kernel_drift_interval,
+        kernel_cosine=drift.kernel_cosine,
+        kernel_cosine_centred=drift.kernel_cosine_centred,
+        linearisation_error=drift.linearisation_error,
+        linearisation_interval=drift.linearisation_interval,
+        regime=drift.regime,
+        sure=drift.sure,
+        basis=drift.basis,
         twin=twin,
         parts=tuple(parts),
     )
 
 
+def _curves(trial: DescentCurves, targets: np.ndarray) -> Curves:
+    y = targets[: trial.predicted.shape[1]]
+    losses = (np.mean(np.sum((c - y) ** 2, axis=2), axis=1) for c in (trial.predicted, trial.linearised, trial.network))
+    return Curves(trial.times, *losses)
+
+
 def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
-    if found.alignment is not None:
+    if found.alignment is not None and found.alignment_chance is not None:
         what = "alignment with the labels, largest of 999 shuffles"
         yield at_least(found.alignment, found.alignment_chance, what).as_empirical()
     from leadline.tangent.dynamics.regimes import LAZY
 
     lazy = found.regime == "lazy"
-    if found.trial_distance is not None and found.basis == "its training":
+    if found.trial_interval is not None and found.basis == "its training":
         yield at_most(
             found.trial_interval[0], LAZY, "network's outputs off the linearised ones on the squared loss"
         ).given(lazy, "training was lazy")
@@ -149,10 +189,11 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
             atol=1e3 * float(np.finfo(subject.dtype).eps),
         )
         fair = lazy and twin.rows == subject.train.count
-        if twin.only_twin is not None and twin.only_twin + twin.only_network:
+        alone = None if twin.only_twin is None or twin.only_network is None else twin.only_twin + twin.only_network
+        if twin.only_twin is not None and alone:
             yield frequency(
                 twin.only_twin,
-                twin.only_twin + twin.only_network,
+                alone,
                 0.5,
                 "share of the infinitely wide network among test rows that one of both gets right",
             ).given(fair, "training was lazy and both saw the same rows")
@@ -161,18 +202,19 @@ def compare(found: Measured, subject: Subject) -> Iterator[Comparison]:
 
 
 def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
-    if found.times is not None:
-        ran = np.isfinite(found.loss_network) & (found.loss_network < 1e3 * found.loss_predicted[0])
+    curves = found.curves
+    if curves is not None:
+        ran = np.isfinite(curves.network) & (curves.network < 1e3 * curves.predicted[0])
         place = "its start" if found.from_start else "where it is"
         yield figure.curves(
-            _curve_title(found),
+            _curve_title(found, curves),
             f"steps of gradient descent from {place}",
             "squared loss per row",
             log="y",
-            lines={"predicted by the kernel": (found.times, found.loss_predicted)},
+            lines={"predicted by the kernel": (curves.times, curves.predicted)},
             points={
-                "linearised network": (found.times, found.loss_linearised),
-                "network": (found.times[ran], found.loss_network[ran]),
+                "linearised network": (curves.times, curves.linearised),
+                "network": (curves.times[ran], curves.network[ran]),
             },
         )
     shown = np.unique(np.geomspace(1, found.rows, 40).astype(int)) - 1
@@ -196,17 +238,16 @@ def draw(found: Measured, subject: Subject) -> Iterator[Figure]:
     )
 
 
-def _curve_title(found: Measured) -> str:
+def _curve_title(found: Measured, curves: Curves) -> str:
     if found.trial_distance is None or not np.isfinite(found.trial_distance):
         return "The linearised network trains as predicted; the network itself diverges at the same step"
-    return (
-        f"The network leaves its linearisation by {found.trial_distance:.2g} of the way in {int(found.times[-1])} steps"
-    )
+    steps = int(curves.times[-1])
+    return f"The network leaves its linearisation by {found.trial_distance:.2g} of the way in {steps} steps"
 
 
 def interpret(found: Measured, subject: Subject) -> Meaning:
     aligned = ""
-    if found.alignment is not None:
+    if found.alignment is not None and found.alignment_chance is not None:
         known = found.alignment > found.alignment_chance
         labels = "labels" if subject.classifies else "targets"
         aligned = f" The kernel's alignment with the {labels} is {found.alignment:.2f}"
@@ -219,7 +260,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
         )
     sure = "" if found.sure is None else f" ({found.sure:.0%} of resampled rows agree)"
     twin = ""
-    if found.twin is not None and found.twin.score is not None:
+    if found.twin is not None and found.twin.score is not None and subject.test is not None:
         tested = f"{min(TESTED, subject.test.count)} test rows"
         does = ("classifies", "") if subject.classifies else ("explains", "the variance of ")
         twin = f" Its infinitely wide twin {does[0]} {found.twin.score:.1%} of {does[1]}{tested} "
@@ -234,7 +275,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
     if found.regime is None:
         return Meaning(f"The tangent kernel has rank {found.rank} on {found.rows} rows.{aligned}", 0.2)
     if found.basis != "its training":
-        gap, untrained = found.trial_distance, found.weight_move == 0
+        gap, untrained = found.trial_distance or 0.0, found.weight_move == 0
         how = "diverges" if not np.isfinite(gap) else f"leaves its linearisation by {gap:.2g} of the way"
         regime = "between lazy and feature learning" if found.regime == "between" else found.regime
         return Meaning(
@@ -254,12 +295,14 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "training was lazy.",
         )
     moved = (
-        f"weights moved by {found.weight_move:.2g} of their norm, the tangent kernel by {plainly(found.kernel_drift)} "
+        f"weights moved by {found.weight_move:.2g} of their norm, the tangent kernel by "
+        f"{plainly(found.kernel_drift or 0.0)} of its size "
     )
     if found.kernel_cosine is not None:
         moved += f"(its cosine with the first one is {found.kernel_cosine:.3f})"
     if found.regime == "lazy":
-        worth = found.twin is not None and found.twin.score is not None and found.twin.score >= found.twin.network_score
+        gain = _gain_of_twin(found.twin)
+        worth = gain is not None and gain >= 0
         return Meaning(
             f"Training was lazy{sure}: {moved}; the network behaves like the linear model around its start and learned "
             f"no features.{aligned}{twin}",
@@ -268,7 +311,7 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             "output scale."
             if worth
             else "To learn features, take a narrower network, a larger step or a smaller output scale.",
-            change=max(found.twin.score - found.twin.network_score, 0.0) if worth else 0.0,
+            change=gain if gain is not None and worth else 0.0,
             rests_on="network's outputs off the linearised ones",
         )
     if found.regime == "feature learning":
@@ -283,6 +326,13 @@ def interpret(found: Measured, subject: Subject) -> Meaning:
             0.35,
         )
     return Meaning(f"Training was between lazy and feature learning{sure}: {moved}.{aligned}{twin}", 0.25)
+
+
+def _gain_of_twin(twin: WideTwin | None) -> float | None:
+    """How much better the infinitely wide network is on the test rows."""
+    if twin is None or twin.score is None or twin.network_score is None:
+        return None
+    return twin.score - twin.network_score
 
 
 INSTRUMENT = Instrument(

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, PyTree
 
 from leadline._messages import brief, reason
@@ -190,7 +191,7 @@ def checked_precision(params: PyTree) -> np.dtype:
                 f"Parameter {name} has half precision ({leaf.dtype}), which rounds away what a study measures; give "
                 "the network in float32."
             )
-        if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer) and leaf.devices() != here:
+        if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer) and leaf.devices() != here:
             there = ", ".join(sorted(map(str, leaf.devices())))
             raise BadInput(
                 f"Parameter {name} is on the device {there} and the study computes on {', '.join(map(str, here))}; "

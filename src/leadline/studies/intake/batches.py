@@ -39,7 +39,8 @@ def given_rows(given: Any, what: str, most: int) -> GivenRows:
     """
     if is_stream(given):
         return _read(given, what, most)
-    return GivenRows(*_arrays(given, what, f"The {what} data are {kind_of(given)}"))
+    inputs, targets, *mask = _arrays(given, what, f"The {what} data are {kind_of(given)}")
+    return GivenRows(inputs, targets, mask[0] if mask else None)
 
 
 def is_stream(given: Any) -> bool:
@@ -85,7 +86,8 @@ def _read(given: Any, what: str, most: int) -> GivenRows:
         raise BadInput(f"The {what} data, {kind_of(given)}, give no rows; give some.")
     joined = tuple(np.concatenate(part)[:most] for part in zip(*kept, strict=True))
     told = f"the first {most:,} rows" if count >= most else f"all {count:,} rows"
-    return GivenRows(*joined[:2], joined[2] if len(joined) == 3 else None, f"{told} of {kind_of(given)}")
+    inputs, targets, *mask = joined
+    return GivenRows(inputs, targets, mask[0] if mask else None, f"{told} of {kind_of(given)}")
 
 
 def _batches(given: Any) -> Iterator[Any]:

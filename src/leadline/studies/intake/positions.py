@@ -46,8 +46,10 @@ def counting(targets: Num[Array | np.ndarray, "n T ..."]) -> Bool[Array | np.nda
     """
     if jnp.issubdtype(targets.dtype, jnp.integer):
         return targets >= 0
-    missing = jnp.isnan if isinstance(targets, Array) else np.isnan
-    return ~missing(targets.reshape(*targets.shape[:2], -1)).any(axis=2)
+    flat = targets.reshape(*targets.shape[:2], -1)
+    if isinstance(flat, Array):
+        return ~jnp.isnan(flat).any(axis=2)
+    return np.asarray(~np.isnan(flat).any(axis=2))
 
 
 def found_positions(

@@ -72,31 +72,46 @@ class Intervals(NamedTuple):
     spread_noise: float
 
 
-class Measured(NamedTuple):
-    """What was found on `rows` test rows.
+class OfClasses(NamedTuple):
+    """What was found of a classifier on `rows` test rows.
 
     accuracy, mean confidence, expected calibration error (ECE, 15 bins), log loss and Brier score; `null_*` are the
     mean, the least and the largest of 999 simulated test sets of a calibrated network with the same probabilities (ECE,
-    log loss, accuracy); `table` is the reliability diagram with exact 95% intervals. For regression there are
-    `intervals` only. `paired` holds what the comparisons are made of, a number for each test row.
+    log loss, accuracy); `table` is the reliability diagram with exact 95% intervals. `paired` holds what the
+    comparisons are made of, a number for each test row.
     """
 
     rows: int
-    accuracy: float | None
-    confidence: float | None
-    calibration_error: float | None
-    log_loss: float | None
-    brier: float | None
-    null_error: np.ndarray | None
-    null_log_loss: np.ndarray | None
-    null_accuracy: np.ndarray | None
-    table: ReliabilityTable | None
+    accuracy: float
+    confidence: float
+    calibration_error: float
+    log_loss: float
+    brier: float
+    null_error: np.ndarray
+    null_log_loss: np.ndarray
+    null_accuracy: np.ndarray
+    table: ReliabilityTable
     temperature: Temperature | None
     uncertainty: Uncertainty | None
+    parts: tuple[NotApplicable, ...]
+    paired: dict[str, np.ndarray]
+    masks: ClassesOverMasks | None = None
+
+
+class OfNumbers(NamedTuple):
+    """What was found of a regressor on `rows` test rows: `intervals` of the last layer where there is one, and dropout.
+
+    `paired` holds how many of the intervals at each level hold, for each output.
+    """
+
+    rows: int
     intervals: Intervals | None
     parts: tuple[NotApplicable, ...]
     paired: dict[str, np.ndarray]
-    masks: ClassesOverMasks | NumbersOverMasks | None = None
+    masks: NumbersOverMasks | None = None
+
+
+Measured = OfClasses | OfNumbers
 
 
 def _noise_inputs(subject: Subject, key: PRNGKeyArray, count: int) -> np.ndarray:
@@ -120,7 +135,7 @@ def measure_calibration(subject: Subject, key: PRNGKeyArray) -> Measured:
     return _of_classifier(subject, key) if subject.classifies else _of_regressor(subject, key)
 
 
-def _of_classifier(subject: Subject, key: PRNGKeyArray) -> Measured:
+def _of_classifier(subject: Subject, key: PRNGKeyArray) -> OfClasses:
     keys = jax.random.split(key, 4)
     scores, labels = np.asarray(subject.test_scores[:MOST], float), _tested(subject).targets
     p, parts, paired = softmax(scores, axis=1), [], {}
@@ -138,7 +153,7 @@ def _of_classifier(subject: Subject, key: PRNGKeyArray) -> Measured:
     uncertainty = None if head is None else _uncertainty(subject, head, p, labels, keys[2:], paired)
     key_masks = jax.random.fold_in(key, 1)
     masks = spread_of_classes(subject, _noise_inputs(subject, key_masks, 200), p, labels, key_masks, paired)
-    return Measured(
+    return OfClasses(
         len(labels),
         float(here.accuracy),
         float(p.max(1).mean()),
@@ -151,7 +166,6 @@ def _of_classifier(subject: Subject, key: PRNGKeyArray) -> Measured:
         table,
         temperature,
         uncertainty,
-        None,
         tuple(parts),
         paired,
         masks,
@@ -216,7 +230,7 @@ def _uncertainty(
     )
 
 
-def _of_regressor(subject: Subject, key: PRNGKeyArray) -> Measured:
+def _of_regressor(subject: Subject, key: PRNGKeyArray) -> OfNumbers:
     from scipy.special import ndtri
 
     head, parts, paired, intervals = subject.shared.last_layer, [], {}, None
@@ -249,5 +263,4 @@ def _of_regressor(subject: Subject, key: PRNGKeyArray) -> Measured:
         )
     paired["covered_plain"] = plain
     masks = spread_of_numbers(subject, _noise_inputs(subject, key, 200), targets, sd, key, paired)
-    nothing = (None,) * 11
-    return Measured(len(targets), *nothing, intervals, tuple(parts), paired, masks)
+    return OfNumbers(len(targets), intervals, tuple(parts), paired, masks)

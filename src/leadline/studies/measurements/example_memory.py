@@ -56,12 +56,12 @@ class Neighbours(NamedTuple):
     test_distance: Float[np.ndarray, " m"]
     train_distance: Float[np.ndarray, " n"]
     duplicates: int
-    right: int | None
-    features_right: int | None
-    network_right: int | None
-    error: float | None
-    network_error: float | None
-    errors_elsewhere: float | None
+    right: int | None = None
+    features_right: int | None = None
+    network_right: int | None = None
+    error: float | None = None
+    network_error: float | None = None
+    errors_elsewhere: float | None = None
 
 
 class Influences(NamedTuple):
@@ -132,24 +132,26 @@ def label_order(subject: Subject, rng: np.random.Generator, key: PRNGKeyArray) -
     )
 
 
-def neighbours(subject: Subject, layer: LastLayer | None) -> Neighbours:
+def neighbours(subject: Subject, tests: Rows, layer: LastLayer | None) -> Neighbours:
     """Neighbours of the test rows among the training rows."""
-    train, test = subject.train.first(NEIGHBOURS), subject.test.first(subject.rows)
+    train, test = subject.train.first(NEIGHBOURS), tests.first(subject.rows)
     near = nearest_rows(test.inputs, train.inputs)
     among = nearest_rows(train.inputs[: test.count], train.inputs, others=True)
     scores = subject.scores(test.inputs)
-    shared = (test.count, near.distance, among.distance, int((near.distance == 0).sum()))
+    found = Neighbours(test.count, near.distance, among.distance, int((near.distance == 0).sum()))
     if not is_labelled(subject):
         y, guess = (a.astype(float).reshape(test.count, -1) for a in (test.targets, train.targets[near.index]))
         errors = [float(((f - y) ** 2).sum(1).mean()) for f in (guess, scores)]
-        return Neighbours(*shared, None, None, None, *errors, None)
+        return found._replace(error=errors[0], network_error=errors[1])
     same = train.targets[near.index] == test.targets
     right, in_features = scores.argmax(1) == test.targets, None
     if layer is not None:
         closest = nearest_rows(layer.features(test.inputs), layer.features(train.inputs)).index
         in_features = int((train.targets[closest] == test.targets).sum())
     elsewhere = float((~same[~right]).mean()) if (~right).any() else None
-    return Neighbours(*shared, int(same.sum()), in_features, int(right.sum()), None, None, elsewhere)
+    return found._replace(
+        right=int(same.sum()), features_right=in_features, network_right=int(right.sum()), errors_elsewhere=elsewhere
+    )
 
 
 def influences(subject: Subject, layer: LastLayer | None) -> Influences | NotApplicable:

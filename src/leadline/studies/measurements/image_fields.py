@@ -44,7 +44,8 @@ class SeenField(NamedTuple):
 
 def position_axes(subject: Subject) -> tuple[int, int]:
     """Which axes of one input are height and width; there must be an image layout."""
-    return (1, 2) if subject.image_layout.channels_first else (0, 1)
+    layout = subject.image_layout
+    return (1, 2) if layout is not None and layout.channels_first else (0, 1)
 
 
 def image_maps(subject: Subject) -> tuple[FeatureMap, ...]:

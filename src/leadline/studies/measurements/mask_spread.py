@@ -121,6 +121,8 @@ def _passes(
     """Outputs with dropout on, of the test rows and then of `noise`, as many passes as the budget allows."""
     if not mask_layers(subject):
         return None
+    if subject.test is None:
+        return None
     inputs = np.concatenate([subject.scored(subject.test).first(MOST).inputs, noise])
     cost, size = subject.budget.costs.forward * len(inputs), 16.0 * len(inputs) * subject.outputs
     options = {"seconds": cost, "bytes": size, "part": 0.3, "least": 8}

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from leadline._messages import reason
@@ -115,7 +116,7 @@ def _errors(subject: Subject, outputs: np.ndarray, targets: np.ndarray) -> np.nd
     if subject.classifies:
         scores = np.pad(scores, ((0, 0), (1, 0))) if scores.shape[1] == 1 else scores
         return (scores.argmax(axis=1) != targets).astype(float)
-    return np.asarray(subject.criterion(scores, targets), float)
+    return np.asarray(subject.criterion(jnp.asarray(scores), jnp.asarray(targets)), float)
 
 
 def _told(subject: Subject, errors: np.ndarray) -> float:

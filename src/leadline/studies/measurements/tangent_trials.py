@@ -1,6 +1,6 @@
 """Trials of the tangent kernel: alignment with the labels, training curves that it predicts, drift, the regime."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -8,6 +8,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 from leadline.tangent.averaged_kernels import AveragedKernels
 from leadline.tangent.dynamics.descent_curves import DescentCurves
+from leadline.tangent.dynamics.regimes import Regime
 
 from ..instrument_contract import NotApplicable
 from ..subject import Subject
@@ -30,34 +31,59 @@ def kernel_targets(subject: Subject) -> Float[np.ndarray, "n k"]:
     return np.eye(subject.outputs)[y]
 
 
-def label_alignments(kernels: AveragedKernels, y: np.ndarray, key: PRNGKeyArray) -> tuple:
-    """Of the kernel now, the largest of shuffled labels, before training, and the interval of the gain over rows."""
+class Alignments(NamedTuple):
+    """Of the kernel `now`, the largest of shuffled labels (`chance`), `before` training, and the interval of the
+    `gain` over rows; None where labels or kernel do not vary, or the start is not known."""
+
+    now: float | None = None
+    chance: float | None = None
+    before: float | None = None
+    gain: tuple[float, float] | None = None
+
+
+class TrainingDrift(NamedTuple):
+    """Kernel and function after training against the start, and the regime; see `instruments.tangent.Measured`."""
+
+    basis: str
+    regime: str | None
+    sure: float | None
+    kernel_drift: float | None = None
+    kernel_drift_interval: tuple[float, float] | None = None
+    kernel_cosine: float | None = None
+    kernel_cosine_centred: float | None = None
+    linearisation_error: float | None = None
+    linearisation_interval: tuple[float, float] | None = None
+
+
+def label_alignments(kernels: AveragedKernels, y: np.ndarray, key: PRNGKeyArray) -> Alignments:
+    """The alignments with the labels."""
     from leadline.kernels.features import alignment
 
     try:
         now = alignment(kernels.here, y, centred=True)
         before = None if kernels.start is None else alignment(kernels.start, y, centred=True)
     except ValueError:
-        return None, None, None, None
+        return Alignments()
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
     n = len(y)
     centred = y - y.mean(axis=0)
     labels, K = centred @ centred.T, _centred(kernels.here)
-    size = np.linalg.norm(labels) * np.linalg.norm(K)
+    size = float(np.linalg.norm(labels) * np.linalg.norm(K))
     orders = (rng.permutation(n) for _ in range(SHUFFLES))
     chance = max(float(np.sum(K * labels[np.ix_(o, o)])) for o in orders) / size
-    if before is None:
-        return now, chance, None, None
+    if kernels.start is None or before is None:
+        return Alignments(now, chance)
     gains = []
     for _ in range(60):
         some = rng.integers(n, size=n)
         try:
-            pair = [alignment(K[np.ix_(some, some)], y[some], centred=True) for K in (kernels.here, kernels.start)]
+            both = (kernels.here, kernels.start)
+            pair = [alignment(each[np.ix_(some, some)], y[some], centred=True) for each in both]
         except ValueError:
             continue
         gains.append(pair[0] - pair[1])
     spread = 3.29 * float(np.std(gains)) if gains else np.inf
-    return now, chance, before, (now - before - spread, now - before + spread)
+    return Alignments(now, chance, before, (now - before - spread, now - before + spread))
 
 
 def descent_trial(subject: Subject, f: Any, targets: np.ndarray, parts: list[NotApplicable]) -> DescentCurves | None:
@@ -88,55 +114,48 @@ def _width(subject: Subject) -> int:
     return 1 if isinstance(subject.apply, TwoScores) else subject.outputs
 
 
+def trial_regime(trial: DescentCurves | None, key: PRNGKeyArray) -> Regime | None:
+    """How far the network leaves its linearisation in a trial; None where there is none, or it does not move."""
+    from leadline import tangent
+
+    if trial is None:
+        return None
+    here, way = trial.distances()
+    return tangent.judge_regime(here, way, key=key) if way.sum() > 0 else None
+
+
 def training_drift(
     subject: Subject,
     f: Any,
     kernels: AveragedKernels,
     moved: float | None,
-    trial: Any,
-    keys: Any,
+    apart: Regime | None,
+    key: PRNGKeyArray,
     parts: list[NotApplicable],
-) -> dict:
+) -> TrainingDrift:
     """Kernel and function after training against the start; the regime, from that or from the trial."""
     from leadline import tangent
     from leadline.tangent.dynamics.regimes import linear_move
 
-    found = dict.fromkeys(
-        (
-            "kernel_drift",
-            "kernel_drift_interval",
-            "kernel_cosine",
-            "kernel_cosine_centred",
-            "linearisation_error",
-            "linearisation_interval",
-            "regime",
-            "sure",
-        )
-    )
-    apart = None
-    if trial is not None:
-        here, way = trial.distances()
-        apart = tangent.judge_regime(here, way, key=keys[1]) if way.sum() > 0 else None
-    found["trial"] = apart
-    if not moved:
+    if not moved or kernels.start is None:
         why = "the parameters before training are known" if moved is None else "training moved the parameters"
         parts.append(NotApplicable("drift of the tangent kernel", why))
-        known = apart is not None
-        found |= {"regime": apart.verdict if known else None, "sure": apart.share if known else None}
-        return found | {"basis": "a trial run from the present parameters" if known else "nothing"}
+        if apart is None:
+            return TrainingDrift("nothing", None, None)
+        return TrainingDrift("a trial run from the present parameters", apart.verdict, apart.share)
     here, way = linear_move(f, subject.past.start, subject.params, subject.sample.inputs[: kernels.rows])
-    judged = tangent.judge_regime(here, way, (kernels.start, kernels.here), key=keys[2])
-    return found | {
-        "kernel_drift": judged.drift,
-        "kernel_drift_interval": judged.drift_interval,
-        "kernel_cosine": _cosine(kernels.here, kernels.start),
-        "kernel_cosine_centred": _cosine(_centred(kernels.here), _centred(kernels.start)),
-        "linearisation_error": judged.error,
-        "linearisation_interval": judged.error_interval,
-        "regime": judged.verdict,
-        "sure": judged.share,
-        "basis": "its training",
-    }
+    judged = tangent.judge_regime(here, way, (kernels.start, kernels.here), key=key)
+    return TrainingDrift(
+        "its training",
+        judged.verdict,
+        judged.share,
+        judged.drift,
+        judged.drift_interval,
+        _cosine(kernels.here, kernels.start),
+        _cosine(_centred(kernels.here), _centred(kernels.start)),
+        judged.error,
+        judged.error_interval,
+    )
 
 
 def _centred(K: np.ndarray) -> np.ndarray:
@@ -148,9 +167,9 @@ def _cosine(a: np.ndarray, b: np.ndarray) -> float | None:
     return float(np.sum(a * b)) / size if size > 0 else None
 
 
-def is_linear(subject: Subject, drift: dict, distance: Any) -> bool:
+def is_linear(subject: Subject, drift: TrainingDrift, apart: Regime | None) -> bool:
     """Whether the outputs are linear in the parameters, up to rounding."""
     rounding = 1e3 * float(np.finfo(subject.dtype).eps)
-    gaps = [drift["kernel_drift"], drift["linearisation_error"], None if distance is None else distance.error]
+    gaps = [drift.kernel_drift, drift.linearisation_error, None if apart is None else apart.error]
     known = [gap for gap in gaps if gap is not None]
     return bool(known) and max(known) <= rounding

@@ -92,6 +92,7 @@ def _affordable(subject: Subject, wide: Any) -> tuple[int, int]:
 
 
 def _scores(subject: Subject, outputs: np.ndarray, tests: int) -> tuple:
+    assert subject.test is not None  # else no test row was asked for
     targets, scores = subject.test.targets[:tests], subject.test_scores[:tests]
     if not subject.classifies:
         y = targets.reshape(tests, -1)

@@ -21,6 +21,11 @@ class Estimate(NamedTuple):
     low: float | None = None
     high: float | None = None
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its ends, where both are known."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 class VerdictPair(NamedTuple):
     """What came out in both; `what` is empty for the verdict of the whole card."""
@@ -42,9 +47,8 @@ class NumberPair(NamedTuple):
     @property
     def apart(self) -> bool | None:
         """Whether the intervals have no number in common; None where one of them is not known."""
-        if None in (*self.first, *self.second):
-            return None
-        return self.first.low > self.second.high or self.second.low > self.first.high
+        a, b = self.first.interval, self.second.interval
+        return None if a is None or b is None else a[0] > b[1] or b[0] > a[1]
 
 
 class Differences(NamedTuple):
@@ -123,7 +127,7 @@ def _ends(name: str, value: float, numbers: dict[str, Any]) -> tuple[float, floa
         if isinstance(ends, dict):
             ends = ends.get("low"), ends.get("high")
         elif not isinstance(ends, list | tuple):
-            reach = numbers.get(f"{name}_reach")
+            reach: Any = numbers.get(f"{name}_reach")
             ends = numbers.get(f"{stem}_low" if stem else "low"), numbers.get(f"{stem}_high" if stem else "high")
             ends = (value - reach, value + reach) if _is_number(reach) else ends
         low, high = map(_as_number, ends) if len(ends) == 2 else (None, None)
@@ -149,7 +153,7 @@ def _is_estimate(comparison: Comparison) -> bool:
 
 
 def _estimated(comparison: Comparison) -> Estimate:
-    return Estimate(float(comparison.measured), *comparison.interval)
+    return Estimate(float(comparison.measured), *(comparison.interval or ()))
 
 
 def _verdicts(first: Card, second: Card) -> list[VerdictPair]:
@@ -176,7 +180,8 @@ def _instead(card: Card | None) -> str:
 
 def _distance(pair: NumberPair) -> float:
     """The difference in units of both half widths."""
-    reach = (pair.first.high - pair.first.low + pair.second.high - pair.second.low) / 2
+    intervals = filter(None, (pair.first.interval, pair.second.interval))
+    reach = sum(high - low for low, high in intervals) / 2
     return abs(pair.first.value - pair.second.value) / reach if 0 < reach < math.inf else 0.0
 
 

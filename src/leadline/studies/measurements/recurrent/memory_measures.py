@@ -244,6 +244,8 @@ def _context(
         return nothing
     rows = (subject.train if subject.test is None else subject.test).first(4 * ROWS)
     timed, labels = _timed(subject, rows, length), rows.targets
+    if timed is None:
+        return nothing
     if subject.positions is not None:
         whole = _last(labels) == labels.shape[1] - 1
         timed, labels = timed[whole], labels[whole, -1]
