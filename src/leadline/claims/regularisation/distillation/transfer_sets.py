@@ -57,9 +57,10 @@ def distillation_transfer_set(key, largest: OneOf(3000, 10000, 100000) = 10000, 
         for name, by_size in found.items()
     }
     few = {name: by_size[100].mean() for name, by_size in found.items()}
+    pixels = few["noise with each pixel's moments"]
     title = (
-        f"100 inputs: agreement {few['real digits']:.3f} from real digits, {few['white noise']:.3f} from white noise; "
-        f"{largest} mixtures: {found['mixtures'][largest].mean():.3f}"
+        f"Agreement from 100 real digits {few['real digits']:.3f}, from noise with each pixel's moments {pixels:.3f}, "
+        f"white noise {few['white noise']:.3f}; from {largest} mixtures {found['mixtures'][largest].mean():.3f}"
     )
     yield figure.curves(title, "inputs that the teacher labelled", "agreement on test digits", log="x", points=points)
 

@@ -54,9 +54,9 @@ def early_stopping(key, patience: Int(2, 12) = 5, corrupted: Real(0.1, 0.5) = 0.
     what = "validation loss of the restored network, against the least of the curve so far"
     yield close(score, curve[: predicted.stop + 1].min(), what, rtol=1e-5)
     curves = np.cumsum(rng.normal(0.02, 0.3, size=(200, 60)), axis=1)
-    points = [regularisation.stopping_point(values, patience) for values in curves]
+    found = [regularisation.stopping_point(values, patience) for values in curves]
     brute = [_by_definition(values, patience) for values in curves]
-    yield exactly([(p.stop, p.best) for p in points], brute, "200 random curves: stop and best, against the definition")
+    yield exactly([(p.stop, p.best) for p in found], brute, "200 random curves: stop and best, against the definition")
     bowl = (np.arange(60) - 20.0) ** 2
     found = regularisation.stopping_point(bowl, patience)
     yield exactly((found.stop, found.best), (20 + patience, 20), "a curve with one minimum, at 20: stop and best")
@@ -72,13 +72,13 @@ def early_stopping(key, patience: Int(2, 12) = 5, corrupted: Real(0.1, 0.5) = 0.
     what = "validation loss at its minimum, less that of other rows: not above 0"
     yield mean(optimism, 0.0, what, side="at most")
     epochs = 1 + np.arange(len(curve))
-    lines = {"training": (epochs, whole.history["loss"]), "validation": (epochs, curve)}
+    points = {"training": (epochs, whole.history["loss"]), "validation": (epochs, curve)}
     rules = {"stop": ("x", float(predicted.stop + 1)), "best": ("x", float(predicted.best + 1))}
     title = (
         f"Stopped after {predicted.stop + 1} epochs, restored the {predicted.best + 1}th; the least 40-row score is "
         f"{-np.mean(optimism):.2f} too low"
     )
-    yield figure.curves(title, "epoch", "cross-entropy", lines=lines, rules=rules)
+    yield figure.curves(title, "epoch", "cross-entropy", points=points, rules=rules)
 
 
 def _by_definition(values, patience):

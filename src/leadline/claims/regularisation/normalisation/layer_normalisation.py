@@ -115,7 +115,8 @@ def group_and_instance_normalisation(
     )
     panels = []
     for name, count in (("layer (1 group)", 1), (f"{groups} groups", groups), ("instance", channels)):
-        shared = _depends(jnp.asarray(h[:3]), count).reshape(3, channels, -1).transpose(0, 2, 1).reshape(-1, channels)
+        shared = _depends(jnp.asarray(h[:3, :, :2, :2]), count).reshape(3, channels, -1)
+        shared = shared.transpose(0, 2, 1).reshape(-1, channels)
         panels.append(figure.heatmap(name, "channel", "position, example by example", values=shared.astype(float)))
     yield figure.beside("What one output depends on: the first channel's, at the first position", *panels)
 

@@ -124,7 +124,7 @@ def penalty_constraint_duality(
     yield close(nu, penalty, "logistic: multiplier of the ball, against μ", rtol=1e-6)
     title = f"The larger the penalty, the smaller the ball: r({penalty:.2g}) = {np.interp(penalty, mus, radii):.2g}"
     multipliers = [float(b.multiplier) for b in balls]
-    lines, points = {"r(μ) = ‖θ_μ‖": (mus, radii)}, {"radius and multiplier of the ball": (multipliers, radii)}
+    lines, points = {"r(μ) = ‖θ(μ)‖": (mus, radii)}, {"radius and multiplier of the ball": (multipliers, radii)}
     lines["‖θ‖ = μ"] = (mus[mus < 2 * radii[0]], mus[mus < 2 * radii[0]])
     yield figure.curves(title, "penalty μ", "radius r", log="x", lines=lines, points=points)
 
@@ -145,11 +145,11 @@ def norm_constraint_acts_late(
 
     Check: Logistic regression; r is `share` of the norm that plain descent reaches in 200 steps, ‖θ₀‖ = 0.01. A ball
     that no iterate leaves gives the same iterates bit for bit. Plain SGD is another compiled program, which rounds
-    otherwise: steps with η = 1/L do not expand what rounding adds, so that t steps are apart by t roundings at most.
+    otherwise: steps with η = 1/(20L) do not expand what rounding adds, so that t steps are apart by at most t of them.
     """
     rng = data.generator(key)
     loss = logistic_problem(rng, 0.0, samples)
-    eta = 1 / loss.constants().smoothness
+    eta = 1 / (20 * loss.constants().smoothness)
     assume(eta * decay <= 2, "ημ is at most 2, beyond which weight decay lets free weights grow")
     direction = rng.normal(size=loss.x.shape[1])
     plain = optimisation.tunable(optax.sgd, learning_rate=eta)

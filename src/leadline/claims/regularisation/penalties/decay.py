@@ -136,7 +136,9 @@ def weight_decay_equals_l2_only_for_sgd(
     yield at_most(gap, 1e-10, what)
     steps = 1 + np.arange(200)
     points = {name: (steps, np.maximum(distance, 1e-17)) for name, distance in apart.items()}
-    title = f"Decay and penalty: the same for SGD; {apart['Adam'][-1]:.1%} apart for Adam after 200 steps"
+    title = (
+        f"Decay and penalty: the same for SGD; for Adam apart by {apart['Adam'][-1]:.2g} of the norm after 200 steps"
+    )
     yield figure.curves(title, "step", "distance over norm", log="y", points=points)
 
 

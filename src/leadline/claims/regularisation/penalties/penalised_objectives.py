@@ -70,10 +70,10 @@ def penalised_objective(
 
 def _sine_path(rng):
     """Training error, test error and norm along a path of μ on noisy points of a sine."""
-    points, grid = rng.uniform(size=40), np.linspace(0, 1, 201)
-    targets = np.sin(2 * np.pi * points) + 0.3 * rng.normal(size=40)
+    rows, grid = rng.uniform(size=40), np.linspace(0, 1, 201)
+    targets = np.sin(2 * np.pi * rows) + 0.3 * rng.normal(size=40)
     strengths = np.geomspace(1e-6, 1e2, 33)
-    x, fine = learning.legendre_features(points, 15)[:, 1:], learning.legendre_features(grid, 15)[:, 1:]
+    x, fine = learning.legendre_features(rows, 15)[:, 1:], learning.legendre_features(grid, 15)[:, 1:]
     fits = learning.ridge_fits(x, targets, strengths)
     norms = np.linalg.norm(fits.weights, axis=1)
     train = np.mean((fits.weights @ x.T + fits.bias[:, None] - targets) ** 2, axis=1)
@@ -83,9 +83,9 @@ def _sine_path(rng):
     rounding = 10 * np.finfo(float).eps * size**2 / len(targets)
     yield at_least(np.diff(train), 0.0, "polynomial: change of the training error as μ grows", atol=rounding)
     yield at_most(np.diff(norms), 0.0, "polynomial: change of ‖W‖ as μ grows", atol=1e-9 * norms[0])
-    lines = {"training": (strengths, train), "new data, without noise": (strengths, test)}
-    errors = figure.curves("errors", "μ", "mean squared error", log="xy", lines=lines)
-    sizes = figure.curves("norm of the weights", "μ", "‖W‖", log="xy", lines={"‖W‖": (strengths, norms)})
+    points = {"training": (strengths, train), "new data, without noise": (strengths, test)}
+    errors = figure.curves("errors", "μ", "mean squared error", log="xy", points=points)
+    sizes = figure.curves("norm of the weights", "μ", "‖W‖", log="xy", points={"‖W‖": (strengths, norms)})
     best = strengths[test.argmin()]
     title = f"Degree 15 on 40 points: the training error only grows with μ, that on new data is least at μ = {best:.1g}"
     yield figure.beside(title, errors, sizes)

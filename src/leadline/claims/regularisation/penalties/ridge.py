@@ -72,7 +72,7 @@ def _diabetes_path():
     lines = {"1 + Σ s²/(s² + α)": (alphas, path.degrees_of_freedom)}
     freedom = figure.curves("degrees of freedom", "penalty α", "degrees of freedom", log="x", lines=lines)
     half = alphas[np.argmin(np.abs(path.degrees_of_freedom - 6))]
-    yield figure.beside(f"Diabetes data: α = {half:.2g} leaves 6 of 11 degrees of freedom", shown, freedom)
+    yield figure.beside(f"Diabetes data: α = {half:.3g} leaves 6 of 11 degrees of freedom", shown, freedom)
 
 
 @claim(sources=("penn",))
@@ -119,7 +119,7 @@ def ridge_conditioning(
     rule = f"κ falls from {kappas[0]:.0f} to {kappas[-1]:.0f}, and the steps from {counts[0]} to {counts[-1]}"
     lines = {"κ": (alphas, kappas), "steps": (alphas, exact)}
     points = {"κ": (alphas, measured), "steps": (alphas, counts)}
-    title = f"A column twice: between α = {alphas[0]:.2g} and {alphas[-1]:.2g} {rule}"
+    title = f"A column twice: between α = {alphas[0]:.3g} and {alphas[-1]:.3g} {rule}"
     yield figure.curves(
         title, "penalty α", "condition number κ, steps of descent", log="xy", lines=lines, points=points
     )

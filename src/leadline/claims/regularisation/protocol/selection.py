@@ -108,8 +108,8 @@ def test_set_replication(key, images: Int(200, 500) = 300, shift: Real(0.0, 0.3)
     lines = {"equal": (ends, ends), "least squares": (ends, [slope * e + level for e in ends])}
     tau, drop = found.tau, found.drop
     title = (
-        f"τ = {tau.estimate:.2f} ({tau.low:.2f} to {tau.high:.2f}); mean drop {100 * drop.estimate:.1f} "
-        f"({100 * drop.low:.1f} to {100 * drop.high:.1f}) points"
+        f"Old and new ranking: τ = {tau.estimate:.2f} ({tau.low:.2f} to {tau.high:.2f}); mean drop "
+        f"{100 * drop.estimate:.1f} ({100 * drop.low:.1f} to {100 * drop.high:.1f}) points"
     )
     points = {"one classifier each": (found.old, found.new)}
     yield figure.curves(title, "accuracy on the old test set", "accuracy on the new one", lines=lines, points=points)

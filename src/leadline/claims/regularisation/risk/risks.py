@@ -66,8 +66,8 @@ def risk_and_gap(
         bars["gap"][name] = one.gap, one.gap - one.gap_error, one.gap + one.gap_error
     best = min(found, key=lambda name: found[name].test.risk)
     none = found["none"]
-    least = f"the least test risk, {found[best].test.risk:.2g}, has: {best}"
-    title = f"None: training risk {none.train.risk:.2g}, gap {none.gap:.2g}; {least}"
+    least = f"test risk {none.test.risk:.2g}, least {found[best].test.risk:.2g} ({best})"
+    title = f"Without a regulariser: training risk {none.train.risk:.2g}, gap {none.gap:.2g}; {least}"
     yield figure.categories(title, "regulariser", "squared loss ± standard error", points=bars)
 
 

@@ -1,14 +1,18 @@
 """How an empirical finding about pairs is judged: it is confirmed where the whole of its interval says so."""
 
 import numpy as np
-from jaxtyping import Real
+from jaxtyping import Array, Real
 
 from leadline.evidence import Comparison, at_least
 from leadline.regularisation import paired_difference
 
 
 def paired_excess(
-    more: Real[np.ndarray, " pairs"], less: Real[np.ndarray, " pairs"], what: str, *, level: float = 0.95
+    more: Real[Array | np.ndarray, " pairs"],
+    less: Real[Array | np.ndarray, " pairs"],
+    what: str,
+    *,
+    level: float = 0.95,
 ) -> Comparison:
     """`more` is above `less` on average: the lower end of Student's interval of the paired differences is above 0.
 
