@@ -94,9 +94,7 @@ def one_by_one_convolution(key, channels: Int(4, 64) = 32, narrow: Int(1, 32) = 
     lines = {"2rC + k²r²": (rows, predicted), "direct, k²C²": (rows[[0, -1]], [odd**2 * channels**2] * 2)}
     half = rows[len(rows) // 2]
     share = (2 * half * channels + odd**2 * half**2) / (odd**2 * channels**2)
-    title = (
-        f"Inside a bottleneck of {half} channels, {odd} x {odd} on {channels} takes {share:.0%} of the multiplications"
-    )
+    title = f"A bottleneck of {half} channels takes {share:.0%} of the multiplications of {odd} x {odd} on {channels}"
     yield figure.curves(title, "channels r inside", "multiplications a pixel", log="y", lines=lines, points=points)
 
 
