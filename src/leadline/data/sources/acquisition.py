@@ -73,7 +73,7 @@ class Npm:
     def at_hand(self) -> bool:
         return shutil.which("npm") is not None
 
-    def fetch(self, folder: Path) -> ByteImages:
+    def fetch(self, folder: Path) -> Any:
         run_client(
             [
                 "npm",
@@ -150,7 +150,7 @@ class Debian:
     def at_hand(self) -> bool:
         return self.is_installed or all(map(shutil.which, ("apt-get", "dpkg-deb")))
 
-    def fetch(self, folder: Path) -> ByteImages:
+    def fetch(self, folder: Path) -> Any:
         if self.is_installed:
             return _read(self.layout, self.installed, self)
         run_client(["apt-get", "download", self.package], folder)
@@ -178,7 +178,7 @@ class OpenMl:
     at_hand = True
     megabytes = None
 
-    def fetch(self, folder: Path) -> ByteImages:
+    def fetch(self, folder: Path) -> Any:
         code = f"from {__name__} import save_openml; save_openml({self.dataset!r}, {self.version})"
         run_client([sys.executable, "-W", "ignore", "-c", code], folder)
         try:

@@ -152,7 +152,7 @@ def correlation_flip_identity(key, taps: Int(1, 6) = 3, length: Int(6, 20) = 10,
         ends.append(training.minimise(loss, kernel, optax.sgd(1e-2 / length), num_steps, x, y)[0])
     apart = np.abs(np.asarray(ends[0]) - np.asarray(ends[1])[::-1]).max()
     yield at_most(apart, 1e-10, f"kernels after {num_steps} steps, one of them flipped: largest difference")
-    image = data.digits_split().train_images[0].reshape(8, 8) / 16.0
+    image = data.digits_split().train_images[0].reshape(8, 8)
     kernel = np.array([[0, 1, 2], [-1, 0, 1], [-2, -1, 0]]) / 4.0
     maps = (convolution.correlate(image, kernel, "same"), convolution.convolve(image, kernel[::-1, ::-1], "same"))
     padded = [np.pad(k, ((2, 3), (2, 3))) for k in (kernel, kernel[::-1, ::-1])]

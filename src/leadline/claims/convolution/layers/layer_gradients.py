@@ -92,7 +92,9 @@ def one_by_one_convolution(key, channels: Int(4, 64) = 32, narrow: Int(1, 32) = 
     yield exactly(counted, predicted, "multiplications a pixel of the bottleneck, at every r")
     points = {"bottleneck": (rows, counted)}
     lines = {"2rC + k²r²": (rows, predicted), "direct, k²C²": (rows[[0, -1]], [odd**2 * channels**2] * 2)}
-    title = f"{channels} channels, {odd} x {odd}: a bottleneck of {rows[0]} to {rows[-1]} channels"
+    half = rows[len(rows) // 2]
+    share = (2 * half * channels + odd**2 * half**2) / (odd**2 * channels**2)
+    title = f"A bottleneck of {half} channels takes {share:.0%} of the multiplications of {odd} x {odd} on {channels}"
     yield figure.curves(title, "channels r inside", "multiplications a pixel", log="y", lines=lines, points=points)
 
 
@@ -148,8 +150,9 @@ def conv_backward(key, side: Int(5, 9) = 7, channels: Int(1, 3) = 2, stride: Int
     printed = correlate(delta, one[::-1, ::-1], "valid")
     wrong = close(by_kernel, printed, "true convolution: dw, against delta convolved with x", atol=1e-10)
     yield erratum(wrong, of=right, by="eth", prints="the sum of δ_ij x_{i−m,j−n} is the convolution Δ * X")
-    maps = [("dw", by_kernel), ("correlation", correlate(delta, one, "valid")), ("convolution, as printed", printed)]
-    yield figure.images("The gradient of the kernel is a correlation", images=maps, columns=3, diverging=True)
+    maps = {"dw": by_kernel, "δ ⋆ x, correlation": correlate(delta, one, "valid"), "δ ∗ x, as printed": printed}
+    shown = [(name, np.kron(each, np.ones((8, 8)))) for name, each in maps.items()]
+    yield figure.images("The gradient of the kernel is a correlation", images=shown, columns=3, diverging=True)
 
 
 @claim(sources=("sheet",))

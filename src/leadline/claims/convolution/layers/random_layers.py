@@ -51,7 +51,7 @@ def effective_receptive_field(key, depth: Int(1, 8) = 4, kernel: Int(2, 5) = 3, 
     yield mean(rows @ at**2, depth * (kernel**2 - 1) / 12, what)
     fine = np.linspace(at[0], at[-1], 200)
     bell = np.exp(-(fine**2) / (2 * predicted**2)) / (predicted * np.sqrt(2 * np.pi))
-    title = f"A field of {r} with deviation {predicted:.2f}"
+    title = f"The field spans {r} positions, and the gradient's deviation is {predicted:.2f}"
     lines = {"L-fold convolution": (at, profile), "Gaussian": (fine, bell)}
     points = {"equal weights": (at, equal), f"mean square of {networks} networks": (at, rows.mean(0))}
     yield figure.curves(title, "input position from the centre", "share of the gradient", lines=lines, points=points)
