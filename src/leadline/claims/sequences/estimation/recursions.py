@@ -150,4 +150,6 @@ def _picture(paths, starts, limit, rate):
         points={"iterates": (t, away)},
         log="y",
     )
-    return figure.beside(f"The variance settles at {limit:.4f}; a step leaves {rate:.3f} of the distance", values, rates)
+    return figure.beside(
+        f"The variance settles at {limit:.4f}; a step leaves {rate:.3f} of the distance", values, rates
+    )
