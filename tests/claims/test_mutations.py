@@ -455,6 +455,7 @@ def test_a_broken_library_is_rejected(monkeypatch, id, target, mutate):
     except Noticed:  # what is wrong need only be noticed: the rest of the entry is not run
         return
     monkeypatch.undo()  # findings alone, which may come out unconfirmed without the mutation, too
+    jax.clear_caches()
     noticed = unconfirmed and unconfirmed - findings_that_fail(id)
     assert noticed, f"{id} does not notice that {target} is wrong"
 

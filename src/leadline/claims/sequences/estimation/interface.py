@@ -9,6 +9,8 @@ from leadline import sequences
 from leadline.evidence import Int, at_least, close, method
 from leadline.presentation import figure
 
+ALLOWED = {"float64": 1e-10, "float32": 1e-5}
+
 
 @method(sources=("penn",), shows=("sequences.Cell", "sequences.run", "sequences.KalmanFilter"))
 def recursive_estimator_interface(key, length: Int(2, 40) = 24, units: Int(1, 16) = 6):
@@ -34,7 +36,7 @@ def recursive_estimator_interface(key, length: Int(2, 40) = 24, units: Int(1, 16
             if kind == "float64":
                 other = inputs.at[length // 2 :].add(1.0)
                 ahead[name] = float(np.abs(whole - _outputs(cell, other))[: length // 2].max())
-    for kind, tolerance in (("float64", 1e-10), ("float32", 1e-5)):
+    for kind, tolerance in ALLOWED.items():
         what = f"{len(gaps[kind])} predictors, {kind}: item by item less the whole run, relative"
         yield close(list(gaps[kind].values()), 0.0, what, atol=tolerance)
     yield close(list(ahead.values()), 0.0, "predictions before a change of later inputs, changed", atol=1e-10)
@@ -45,8 +47,8 @@ def recursive_estimator_interface(key, length: Int(2, 40) = 24, units: Int(1, 16
     yield figure.categories(
         "Fed one by one, every predictor says what it says of the whole sequence",
         "predictor",
-        "largest relative difference",
-        lines={"allowed in float64": dict.fromkeys(gaps["float64"], 1e-10)},
+        "largest relative difference (0 stands at 1e-18)",
+        lines={f"allowed in {kind}": dict.fromkeys(gaps[kind], most) for kind, most in ALLOWED.items()},
         points={kind: {name: max(gap, 1e-18) for name, gap in of.items()} for kind, of in gaps.items()},
         log=True,
     )

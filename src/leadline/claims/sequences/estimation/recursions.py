@@ -150,4 +150,5 @@ def _picture(paths, starts, limit, rate):
         points={"iterates": (t, away)},
         log="y",
     )
-    return figure.beside(f"The variance settles at {limit:.4f}, {rate:.3f} of the distance left a step", values, rates)
+    title = f"The variance settles at {limit:.4f}; a step leaves {rate:.3f} of the distance"
+    return figure.beside(title, values, rates)

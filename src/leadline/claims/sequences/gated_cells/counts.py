@@ -40,7 +40,7 @@ def gated_parameter_count(key, units: Int(1, 200) = 64, inputs: Int(1, 200) = 32
     ratio = np.array(counts["GRU"][0]) * 4 == np.array(counts["LSTM"][0]) * 3
     yield exactly(ratio, True, "GRU : LSTM = 3 : 4, for all sizes")
     values = {"built": {name: found[-1] for name, (found, _) in counts.items()}}
-    title = f"Weights of a state of {units} with {inputs} inputs"
+    title = f"A GRU has three blocks of weights and an LSTM four: a state of {units} with {inputs} inputs"
     yield figure.bars(title, "cell", "weights", values=values)
 
 

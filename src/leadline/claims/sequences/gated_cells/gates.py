@@ -54,7 +54,7 @@ def gating(key, bias: Real(-3.0, 7.0) = 2.0, units: Int(1, 32) = 8, temperature:
     yield reference(half[1:4], (2.21, 14.3, 103), "half-lives at the biases 1, 3 and 5", digits=3)
     steps = np.arange(101)
     yield figure.curves(
-        "How long a state lasts behind a constant gate σ(b)",
+        f"Behind a gate σ(b) half of a state is left after {half[1]:.1f} steps at b = 1 and {half[3]:.0f} at b = 5",
         "steps",
         "share of the first state",
         lines={f"b = {b:g}": (steps, values[: len(steps)]) for b, values in curves.items()},

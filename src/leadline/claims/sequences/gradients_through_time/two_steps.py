@@ -44,7 +44,7 @@ def bptt_two_step_exercise(
     yield exactly(sequences.first_wrong_term(missing, problem), "w", "an answer without w and u: the first that lacks")
     labels = {"e1": "e₁", "e2": "e₂", "a2": "a₂", "h1": "adjoint of h₁", "a1": "a₁", "v": "v", "w": "w", "u": "u"}
     yield figure.bars(
-        f"Adjoints in the order of computing: the gradient is ({terms['u']:.2g}, {terms['w']:.2g}, {terms['v']:.2g})",
+        f"Adjoints as they are computed: gradient {terms['u']:.2g} by u, {terms['w']:.2g} by w, {terms['v']:.2g} by v",
         "term",
         "value",
         values={"adjoint": {labels[name]: value for name, value in terms.items()}},

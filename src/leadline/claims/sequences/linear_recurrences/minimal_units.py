@@ -18,10 +18,10 @@ LEARNT = 0.98
 def mingru(key, units: Int(2, 32) = 8, steps: Int(4, 40) = 16, inputs: Int(1, 8) = 3):
     r"""The minimal gated recurrent unit.
 
-    Its gate and its candidate see the input alone. So the recurrence is linear in the state and is taken by a parallel
-    scan, as that of a fixed linear recurrence is; but what it keeps depends on the input, and it can copy the one value
-    that is marked. A fixed linear recurrence with a linear read-out cannot: its mean squared error is at least
-    1 − 1/T.
+    Its gate and its candidate see the input alone. So the recurrence is linear in the state and can be taken by a
+    parallel scan, as that of a fixed linear recurrence is; but what it keeps depends on the input, and it can copy the
+    one value that is marked. A fixed linear recurrence with a linear read-out cannot: its mean squared error is at
+    least 1 − 1/T.
 
     $$z_t = s_t \odot z_{t-1} + (1 - s_t) \odot \tilde z_t, \qquad s_t = \sigma(G x_t), \quad \tilde z_t = V x_t$$
 
