@@ -1,5 +1,6 @@
 """The volume form on a computed tomography of a head: 256 x 256 x 108 cells."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,7 +31,7 @@ def head():
 @pytest.mark.slow
 def test_a_layer_on_a_head_is_scipys_correlation_of_the_volume(head, optimised_as_for_users):
     net = ConvNetwork([ConvLayer(2, 3, padding="same")], (1, *head.shape), dtype=jnp.float32, key=jax.random.key(0))
-    found = np.asarray(jax.jit(net)(jnp.asarray(head[None])))
+    found = np.asarray(eqx.filter_jit(net)(jnp.asarray(head[None])))
     layer = net.built[0]
     for channel in range(2):
         expected = ndimage.correlate(head, np.asarray(layer.weight)[channel, 0], mode="constant")
