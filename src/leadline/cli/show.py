@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from leadline.presentation.plain_mathematics import plain, plain_formula
-from leadline.presentation.words import comparison_verdict, finding_verdict, mark, number, sides
+from leadline.presentation.words import comparison_verdict, finding_verdict, mark, number, sides, unconfirmed
 
 if TYPE_CHECKING:
     from leadline.evidence.falsifier import Falsification
@@ -215,6 +215,11 @@ def report(
         output.print(_summary_sentence(findings, entries), highlight=False)
     if out:
         output.print(f"Findings and figures: {out / 'index.html'}", highlight=False, soft_wrap=True)
+
+
+def exit_code(findings: list[Finding], entries: dict[str, Entry]) -> int:
+    """1 if theory or an erratum came out otherwise, or a run did not end; a finding that is not confirmed is told."""
+    return int(any(not f.as_expected and not unconfirmed(f, entries[f.id]) for f in findings))
 
 
 def falsification(falsification: Falsification, entry: Entry, *, as_json: bool) -> None:

@@ -28,7 +28,7 @@ def check(
     out: Annotated[Path | None, typer.Option(help="Keep findings, figures and an index.html here.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run again what the --out directory already has.")] = False,
 ) -> int:
-    """Run entries: exit code 0 if all is as theory says (and every erratum fails), 1 if not, 2 on bad input."""
+    """Run entries: exit code 0 if theory holds and every erratum fails, 1 if not, 2 on bad input."""
     from leadline.cli import show
     from leadline.evidence.parameters import BadInput
     from leadline.evidence.runner import cores
@@ -56,7 +56,7 @@ def check(
         else:
             run.discard()
     show.report(findings, entries, as_json=json, out=out)
-    return 1 if [f for f in findings if not f.as_expected] else 0
+    return show.exit_code(findings, entries)
 
 
 def _tasks(ids: list[str], chapter: str, slow: bool, settings: list[str], seed: int) -> "list[Task]":

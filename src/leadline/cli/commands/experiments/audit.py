@@ -33,4 +33,4 @@ def audit(
         raise BadInput(str(missing)) from None
     show.gallery(findings, entries, out)
     show.report(findings, entries, as_json=json, out=out, every=True)
-    return 1 if [f for f in findings if not f.as_expected] else 0
+    return show.exit_code(findings, entries)
