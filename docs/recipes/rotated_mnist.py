@@ -26,7 +26,7 @@ unseen = np.asarray(augment(turn, mnist.test_inputs, key=jax.random.key(1)))
 labels, answers = mnist.train_labels[:TRAIN], mnist.test_labels
 
 wrong = {}
-for group, channels in (("p1", (20, 20, 40, 40, 40)), ("p4", (10, 10, 20, 20, 20))):  # 38,990 and 38,700 parameters
+for group, channels in (("p1", (20, 20, 40, 40, 40)), ("p4", (10, 10, 20, 20, 20))):  # 40,350 and 39,980 parameters
     network = GroupNetwork(channels, 10, group=group, pools=(2, 1, 2, 1, 1), key=jax.random.key(2))
     rule = optax.adam(optax.cosine_decay_schedule(RATE, EPOCHS * (TRAIN // BATCH)))
     settings = {"optimiser": rule, "epochs": EPOCHS, "batch": BATCH, "key": jax.random.key(3), "progress": True}

@@ -33,9 +33,8 @@ from .patch_convolutions import (
 )
 from .traced_program import Program, Step
 
-MANY_POSITIONS = (
-    2**14
-)  # of a batch, from which a kernel's gradient is a product of patches: below, compiling it costs more
+# Positions of a batch from which a kernel's gradient is a product of patches; below, compiling it costs more.
+MANY_POSITIONS = 2**14
 _SETTINGS = ("window_strides", "padding", "lhs_dilation", "rhs_dilation", "precision", "preferred_element_type")
 
 
