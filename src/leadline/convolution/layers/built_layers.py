@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from leadline.networks import activation as activation_called
 from leadline.networks.initialisers import initialiser
 from leadline.regularisation.layers.dropout import Dropout
-from leadline.regularisation.layers.normalisation import normalisation as normalisation_called
+from leadline.regularisation.layers.normalisation import BatchNorm, normalisation as normalisation_called
 
 from .block_kinds import DropoutLayer, GlobalPool, Layer, Parallel, Residual, UpLayer, stack_output
 from .layer_kinds import ConvLayer, DenseLayer, LocalLayer, PoolLayer, Shape
@@ -54,7 +54,7 @@ class WeightedLayer(BuiltLayer):
             y = self.weight @ jnp.moveaxis(x, -1, 0).ravel()
         if self.bias is not None:
             y = y + self.bias
-        if isinstance(self.normalisation, eqx.nn.BatchNorm):
+        if isinstance(self.normalisation, BatchNorm):
             if state is None:
                 raise ValueError(
                     "The network has batch normalisations and was given no state; make it by "

@@ -136,15 +136,23 @@ def _read_nifti(files: list[Path]) -> NamedArrays:
     return NamedArrays({"values": values.reshape(shape, order="F"), "spacing": spacing})
 
 
+def _member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """The content of a regular file of an archive."""
+    file = tar.extractfile(member)
+    if file is None:
+        raise ValueError(f"{member.name} is no regular file.")
+    return file.read()
+
+
 def _read_invesalius(files: list[Path]) -> NamedArrays:
     """The volume of an InVesalius project: a tar archive with a property list and 16-bit numbers, z slowest."""
     path = files[0]
     try:
         with tarfile.open(path) as tar:
             members = {member.name.rsplit("/", 1)[-1]: member for member in tar if member.isfile()}
-            about = plistlib.loads(tar.extractfile(members["main.plist"]).read())
+            about = plistlib.loads(_member(tar, members["main.plist"]))
             matrix, spacing = about["matrix"], np.array(about["spacing"], float)
-            content = tar.extractfile(members[matrix["filename"]]).read()
+            content = _member(tar, members[matrix["filename"]])
         shape, kind = tuple(map(int, matrix["shape"])), matrix["dtype"]
     except (tarfile.TarError, zlib.error, EOFError, KeyError, TypeError, ValueError, AttributeError, ExpatError):
         raise ValueError(f"{path} is damaged or not a project of InVesalius.") from None

@@ -128,7 +128,7 @@ def patch_gradient(
         columns = jnp.concatenate(window_parts(part[0], sides, strides, padding, dilation), axis=-1)
         return total + columns.reshape(-1, columns.shape[-1]).T @ part[1].reshape(-1, out), None
 
-    parts = tuple(a.reshape(-1, few, *a.shape[1:]) for a in (x, cotangent))
+    parts = x.reshape(-1, few, *x.shape[1:]), cotangent.reshape(-1, few, *cotangent.shape[1:])
     zero = jnp.zeros((math.prod(sides) * into, out), cotangent.dtype)
     return jax.lax.scan(add, zero, parts)[0].reshape(*sides, into, out)
 

@@ -97,7 +97,8 @@ class BatchNorm(eqx.nn.BatchNorm):
         """The state with one batch more in the running averages."""
         rho, averages = self.momentum, kept(state, self.batch_state_index)
         new = tuple(rho * old + (1 - rho) * now for old, now in zip(averages, (mean, variance), strict=True))
-        return state.set(self.batch_counter, self.batches_seen(state) + 1).set(self.batch_state_index, new)
+        state = state.set(self.batch_counter, self.batches_seen(state) + 1)  # type: ignore[arg-type]
+        return state.set(self.batch_state_index, new)  # type: ignore[arg-type]
 
 
 def normalisation(

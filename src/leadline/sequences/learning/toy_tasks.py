@@ -65,9 +65,10 @@ def recall_task(
     >>> bool((2 * y - 1 == (x[:, :, 0] * x[:, :, 1]).sum(1)).all())
     True
     """
-    if lag is None and length is None:
-        raise ValueError("recall_task got neither a lag nor a length; give one of them, or both.")
-    length = int(lag) + 1 if length is None else length
+    if length is None:
+        if lag is None:
+            raise ValueError("recall_task got neither a lag nor a length; give one of them, or both.")
+        length = int(lag) + 1
     if isinstance(lag, int) and not 0 <= lag < length:  # a traced lag is the caller's care
         raise ValueError(f"recall_task got lag={lag} and length={length}; give lag >= 0 and a length above it.")
     values = jax.random.rademacher(key, (rows, length), jnp.result_type(float))

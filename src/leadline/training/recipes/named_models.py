@@ -103,9 +103,10 @@ def _dense_with_dropout(width: int, dropout: float) -> list[Any]:
 
 def _recurrent(s: Recurrent, shape: tuple[int, ...], classes: int, key: PRNGKeyArray) -> eqx.Module:
     size = math.prod(shape[1 if s.steps == "rows" else 2 :])
-    options = {"depth": s.depth, "bidirectional": s.bidirectional, "reading": s.reading, "dtype": _TYPE}
-    ring = {"r_min": 0.9, "r_max": 0.999} if s.cell == "lru" else {}  # memories of ten to a thousand steps
-    return sequences.sequence_network(s.cell, size, s.units, classes, **options, **ring, key=key)
+    options: dict[str, Any] = {"depth": s.depth, "bidirectional": s.bidirectional, "reading": s.reading, "dtype": _TYPE}
+    if s.cell == "lru":
+        options |= {"r_min": 0.9, "r_max": 0.999}  # memories of ten to a thousand steps
+    return sequences.sequence_network(s.cell, size, s.units, classes, **options, key=key)
 
 
 #: How each kind of model is built from its settings.
