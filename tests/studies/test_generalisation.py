@@ -62,6 +62,9 @@ def test_a_network_that_takes_long_is_scored_on_fewer_rows_and_the_card_says_so(
     assert card["training"]["share"] == pytest.approx(wrong / 1024)
 
 
+CERTIFICATE = g.network_certificate  # whichever fixture comes first
+
+
 @pytest.fixture(scope="module")
 def uncertified():
     """No PAC-Bayes certificate, which takes seconds; the test on random labels computes one."""
@@ -91,7 +94,7 @@ def memorised(digits):
     start = MLP((64, 64, 10), "relu", key=jax.random.key(0), dtype=jnp.float32)
     net = trained(start, jnp.asarray(x), jnp.asarray(random), 300)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(g, "network_certificate", partial(g.network_certificate, num_steps=60, draws=200))
+        patch.setattr(g, "network_certificate", partial(CERTIFICATE, num_steps=60, draws=200))
         return INSTRUMENT(as_subject(net, (x, random), (unseen, truth), start=start))
 
 

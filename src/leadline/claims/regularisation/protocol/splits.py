@@ -5,7 +5,7 @@ import numpy as np
 
 from leadline import data, learning, regularisation
 from leadline.claims.scenarios.regularisation.paired_findings import paired_excess
-from leadline.evidence import Int, OneOf, Real, at_most, exactly, frequency, mean, method
+from leadline.evidence import Int, OneOf, Real, at_most, close, exactly, frequency, mean, method
 from leadline.learning.risk.risk import expected_fit_risks
 from leadline.presentation import figure
 from leadline.probability import binomial_interval
@@ -113,6 +113,11 @@ def k_fold_cross_validation(
     for one in keys:
         x, y = rng.normal(size=(samples, dim)), rng.normal(size=samples)
         found.append(regularisation.cross_validate(_plane, x, y, k, repeats=repeats, key=one))
+    spread = np.array([one.scores.std(ddof=1) for one in found])
+    by_hand = spread * np.sqrt(1 / (k * repeats) + (samples // k) / fitted)
+    yield close(
+        [one.corrected_error for one in found], by_hand, "corrected standard errors, by the formula", rtol=1e-12
+    )
     means = np.array([one.mean for one in found])
     yield mean(means, expected, f"cross-validated risk of least squares, against the risk at {fitted} rows")
     covered = {
