@@ -1,6 +1,6 @@
 from .card import Card as Card
 from .instrument_contract import Instrument as Instrument, Meaning as Meaning, NotApplicable as NotApplicable
-from .instruments import instrument as instrument
+from .instruments import named_instrument as named_instrument
 from .named_functions import named_function as named_function
 from .pages.against_page import comparison_html as comparison_html
 from .report import Report as Report, run_study as run_study

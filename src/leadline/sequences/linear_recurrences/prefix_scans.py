@@ -90,9 +90,9 @@ class _Counter:
         self.count(1, len(jax.tree.leaves(first)[0]))
         return self.operation(first, second)
 
-    def count(self, steps: int, rows: int) -> None:
+    def count(self, depth: int, rows: int) -> None:
         if rows:
-            self.depth, self.work = self.depth + steps, self.work + steps * rows
+            self.depth, self.work = self.depth + depth, self.work + depth * rows
 
 
 def _blocked(operation: _Counter, elements: PyTree, length: int) -> PyTree:

@@ -34,10 +34,10 @@ def instruments() -> dict[str, Instrument]:
     return {instrument.name: instrument for instrument in found}
 
 
-def instrument(name: str) -> Instrument:
+def named_instrument(name: str) -> Instrument:
     """One instrument by its name; called with a subject it gives its card.
 
-    >>> instrument("robustness").question
+    >>> named_instrument("robustness").question
     'How small a change of an input changes the decision, and what change is excluded?'
     """
     found = instruments()
