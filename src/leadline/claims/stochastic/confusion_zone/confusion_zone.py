@@ -117,10 +117,10 @@ def zone_of_confusion(
 
 def walk(x, y, start, step, rows, every=1):
     """SGD with b = 1 in one dimension along a stream, or along each of several in rows."""
-    problem, run = stochastic.least_squares_sum(x[:, None], y), stochastic.sgd_run
-    if rows.ndim == 2:
-        return np.asarray(stochastic.sgd_runs(problem, np.array([start]), step, rows, every=every))[..., 0]
-    return np.asarray(run(problem, np.array([start]), step, rows, every=every).points)[:, 0]
+    streams = np.atleast_2d(rows)
+    problem = stochastic.least_squares_sum(x[:, None], y)
+    points = np.asarray(stochastic.sgd_runs(problem, np.array([start]), step, streams, every=every))[..., 0]
+    return points if rows.ndim == 2 else points[0]
 
 
 @claim(sources=("penn", "sheet"))
